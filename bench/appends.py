@@ -54,7 +54,7 @@ def _crowd(log: Log, runner: asyncio.Runner) -> Rate:
     async def caller(stream: str, until: float) -> int:
         done = 0
         while perf_counter() < until:
-            await log.append_soon(stream, [next(said)], actor=ACTOR)
+            await log.append_async(stream, [next(said)], actor=ACTOR)
             done += 1
         return done
 

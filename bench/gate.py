@@ -8,7 +8,7 @@ from bench.workshop import Workshop
 from everloop.adapters.system import system_world
 from everloop.app import PROJECTIONS, Engine
 from everloop.lessons.gate import checks
-from everloop.lessons.gate.case_queries import cases
+from everloop.lessons.gate.case_queries import load_gate_cases
 from everloop.lessons.model.events import (
     FeedbackGiven,
     LessonActivated,
@@ -23,12 +23,12 @@ from everloop.lessons.projections import queries
 from everloop.lessons.settings import GateRules
 from everloop.log import Draft, Log, open_log
 from everloop.memory.model.commands import RememberItem
-from everloop.memory.model.scopes import OWNER, Asker
+from everloop.memory.model.scopes import OWNER, Viewer
 from everloop.settings import Settings
 
 LESSONS, MEMORIES, USES = 10_000, 500, 3
 RULES = GateRules(age_hours_min=0)  # the lessons of a bench are young
-WHOLE = Asker(OWNER, ("*",))
+WHOLE = Viewer(OWNER, ("*",))
 
 
 def measures() -> dict[str, partial[Outcome]]:
@@ -48,8 +48,10 @@ def over_all(shop: Workshop, *, lessons: int) -> Outcome:
 
     def act() -> None:
         with log.reading() as reader:
-            queries.page(reader, WHOLE, limit=50)
-            found = cases(reader, queries.positions(reader, WHOLE), world.clock.now())
+            queries.lesson_page(reader, WHOLE, limit=50)
+            found = load_gate_cases(
+                reader, queries.lesson_positions(reader, WHOLE), world.clock.now()
+            )
             passing = sum(not checks.violations(case, RULES) for case in found)
         require(len(found) == lessons and passing == lessons, "the gate did not let all through")
 

@@ -28,11 +28,11 @@ from bench import thread
 from bench.http import TICKS_S
 from everloop.access import credentials
 from everloop.app import USER, Engine
-from everloop.interfaces.http.app import application
+from everloop.interfaces.http.app import build_application
 from everloop.log import Event, event
 from everloop.memory.settings import MemorySettings
 from everloop.ports import Chunk, Delta, Finish, Params, Prompt, Usage
-from everloop.running import Running
+from everloop.services import Services
 from everloop.settings import Settings
 
 PAUSE_S = 1 / TICKS_S
@@ -99,14 +99,14 @@ def ours(folder: str, messages: int) -> None:
     """Our server with so long a conversation, until standard input ends."""
     settings = Settings(home=folder, memory=MemorySettings(embedder="none"))
     with Engine.open(Path(folder), settings=settings) as engine:
-        code = credentials.new_code(engine.log, engine, engine.world, USER, lives_s=60)
+        code = credentials.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=60)
         credential = credentials.pair(engine, engine.world, "bench", way="code", via=code)
-        running = Running(engine, settings, ClockedModel())
-        running.talk.home(USER)
+        running = Services(engine, settings, ClockedModel())
+        running.talk.home_thread(USER)
         if messages:
             thread.fill(engine, running, messages)
         running.turns.start()
-        _serve(application(running), credential.text, lambda count: _tick(engine, count))
+        _serve(build_application(running), credential.text, lambda count: _tick(engine, count))
         running.turns.stop()
 
 

@@ -28,16 +28,16 @@ from bench.workshop import Workshop
 from everloop.adapters.system import system_world
 from everloop.app import PROJECTIONS, Engine
 from everloop.lessons.crew.events import CrewWritten, Skill
-from everloop.lessons.manifest.builder import Herald
-from everloop.lessons.manifest.manifest import Wish
+from everloop.lessons.manifest.builder import ManifestBuilder
+from everloop.lessons.manifest.manifest import ManifestRequest
 from everloop.lessons.manifest.settings import ManifestSettings
 from everloop.lessons.model.events import LessonActivated, LessonProposed, LessonUsed
 from everloop.lessons.model.state import text_digest
 from everloop.lessons.settings import LessonSettings
 from everloop.log import Command, Context, Draft, Receipt, open_log
-from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.vector_index import VectorIndex
 from everloop.memory.index.vector_store import VectorCache
-from everloop.memory.service import Keeper
+from everloop.memory.service import MemoryService
 from everloop.settings import Settings
 
 LESSONS, FEW, MEMORIES, SKILLS = 10_000, 100, 100_000, 50
@@ -54,15 +54,15 @@ class School:
         world = system_world(10)
         self.log = open_log(folder / "everloop.db", [view() for view in PROJECTIONS], world=world)
         engine = Engine(self.log, world, Settings())
-        space = VectorSpace(VectorCache(folder / "vectors.db"), FreeEmbedder(memories))
-        self.keeper = Keeper(self.log, engine, world.clock, world.ids, space)
+        space = VectorIndex(VectorCache(folder / "vectors.db"), FreeEmbedder(memories))
+        self.keeper = MemoryService(self.log, engine, world.clock, world.ids, space)
         self._outside = (world.clock, world.ids)
         self._do_many = engine.do_many
         _fill(self, lessons, memories)
 
-    def herald(self, *, recording: bool = True) -> Herald:
+    def herald(self, *, recording: bool = True) -> ManifestBuilder:
         """What puts manifests together; without recording, to measure all the rest."""
-        return Herald(
+        return ManifestBuilder(
             self.log,
             self._do_many if recording else _unrecorded,
             lambda: self.keeper,
@@ -92,7 +92,7 @@ def growth(shop: Workshop, *, few: int, many: int) -> Outcome:
     title = f"manifest among {many:,} lessons, beside the same among {few:,}"
     claim = Claim("manifest-growth", title, f"among {few:,}", "ms", "at most", goal=1.5)
     small, large = _school(shop, few, 0), _school(shop, many, 0)
-    wish = Wish(memory_query="")
+    wish = ManifestRequest(memory_query="")
     rounds = race(
         _told(large.herald(recording=False), wish),
         _told(small.herald(recording=False), wish),
@@ -107,7 +107,7 @@ def opening(shop: Workshop, *, lessons: int) -> Outcome:
     claim = Claim("manifest-first", title, "", "ms", "at most", goal=200, note=OWN_TIME)
     school = _school(shop, lessons, 0)
     heralds = [school.herald(recording=False) for _ in range(5)]
-    found = [own_ms(partial(each.manifest, Wish(), by=USER)) for each in heralds]
+    found = [own_ms(partial(each.build, ManifestRequest(), by=USER)) for each in heralds]
     return bounded(claim, found)
 
 
@@ -139,21 +139,21 @@ def _school(shop: Workshop, lessons: int, memories: int) -> School:
     return _schools[key]
 
 
-def _asked(herald: Herald) -> Callable[[], int]:
+def _asked(herald: ManifestBuilder) -> Callable[[], int]:
     """A manifest with the next question."""
     texts = cycle(shelves.questions())
 
     def act() -> int:
-        found = herald.manifest(Wish(memory_query=next(texts)), by=USER)
+        found = herald.build(ManifestRequest(memory_query=next(texts)), by=USER)
         require(len(found.lessons) == 5 and len(found.memories) == 5, "a manifest was not full")
         return 1
 
     return act
 
 
-def _told(herald: Herald, wish: Wish) -> Rate:
+def _told(herald: ManifestBuilder, wish: ManifestRequest) -> Rate:
     def act() -> int:
-        found = herald.manifest(wish, by=USER)
+        found = herald.build(wish, by=USER)
         require(len(found.lessons) == 5, "a manifest was not full")
         return 1
 

@@ -41,7 +41,7 @@ from bench.workshop import Workshop
 from everloop.log import Context
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.projections.queries import Filter
-from everloop.memory.retrieval.results import Asked, Mode
+from everloop.memory.retrieval.results import SearchMode, SearchQuery
 
 SIZES = (1_000, 10_000, 100_000)
 SOAKED = 1_000_000
@@ -59,7 +59,7 @@ SAID = {
 BYTES_MAX = 4_096  # in memory for an item, its vector included
 BATCH = 100  # items added at once
 PEERS = ("langgraph", "plain-langgraph", "chroma", "mem0")
-MODES: tuple[Mode, ...] = ("semantic", "hybrid")
+MODES: tuple[SearchMode, ...] = ("semantic", "hybrid")
 ALSO = {"": "", "search": ", and a search", "notice": ", each compared with all there is"}
 
 Measure = Callable[[Workshop], Outcome]
@@ -92,7 +92,7 @@ def weight(shop: Workshop, *, items: int) -> Outcome:
     claim = Claim("recall-memory", title, "", "bytes", "at most", goal=BYTES_MAX)
     shelf = _reopened(shop, items)
     tracemalloc.start()
-    shelf.keeper.recall("user", Asked(shelves.questions()[0], limit=HITS), now=NOW)
+    shelf.keeper.recall("user", SearchQuery(shelves.questions()[0], limit=HITS), now=NOW)
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return bounded(claim, [taken / items])
@@ -104,11 +104,11 @@ def opening(shop: Workshop, *, items: int) -> Outcome:
     claim = Claim("recall-first", title, "", "ms", "at most", goal=items / 100)
     shelf = _reopened(shop, items)
     start = perf_counter()
-    shelf.keeper.recall("user", Asked(shelves.questions()[0], limit=HITS), now=NOW)
+    shelf.keeper.recall("user", SearchQuery(shelves.questions()[0], limit=HITS), now=NOW)
     return bounded(claim, [1_000 * (perf_counter() - start)])
 
 
-def peer_search(shop: Workshop, *, peer: str, items: int, mode: Mode) -> Outcome:
+def peer_search(shop: Workshop, *, peer: str, items: int, mode: SearchMode) -> Outcome:
     """Questions by meaning alone, as the peer answers them; or by words and meaning on our side."""
     ours = "by meaning" if mode == "semantic" else "by words and meaning"
     name = f"{peer}-{mode}-{items}"
@@ -181,12 +181,12 @@ def _reopened(shop: Workshop, items: int) -> Shelf:
     return _shelves[items]
 
 
-def _recalls(shelf: Shelf, only: str, mode: Mode = "hybrid") -> Rate:
+def _recalls(shelf: Shelf, only: str, mode: SearchMode = "hybrid") -> Rate:
     principal, chosen = FILTERS[only]
     texts = cycle(shelves.questions())
 
     def act() -> int:
-        asked = Asked(next(texts), limit=HITS, mode=mode, only=chosen)
+        asked = SearchQuery(next(texts), limit=HITS, mode=mode, only=chosen)
         shelf.keeper.recall(principal, asked, now=NOW)
         return 1
 
@@ -226,7 +226,9 @@ def _adds(shelf: Shelf, written: int, *, found: bool) -> Rate:
             shelf.engine.do_many(commands)
         shelf.keeper.embed_missing()
         if found:
-            shelf.keeper.recall("user", Asked(next(texts), limit=HITS, mode="semantic"), now=NOW)
+            shelf.keeper.recall(
+                "user", SearchQuery(next(texts), limit=HITS, mode="semantic"), now=NOW
+            )
         return 1
 
     return steady(act)

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from everloop.lessons.feedback.pretrigger import may_hold_feedback
-from everloop.lessons.feedback.settings import SentimentSettings
+from everloop.lessons.feedback.pretrigger import may_contain_feedback
+from everloop.lessons.feedback.settings import FeedbackSettings
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -25,7 +25,7 @@ class Turn(msgspec.Struct, frozen=True):
 
 def turned_away(texts: Sequence[str], short_words: int) -> float:
     """The share of turns that no model is asked about."""
-    through = sum(may_hold_feedback(text, short_words=short_words) for text in texts)
+    through = sum(may_contain_feedback(text, short_words=short_words) for text in texts)
     return 1 - through / len(texts)
 
 
@@ -43,8 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     said = turns(msgspec.json.decode(asked.file.read_bytes(), type=list[dict[str, Any]]))
     console = Console()
-    for words in (4, 6, SentimentSettings().short_words, 10, 12):
-        mark = " (set)" if words == SentimentSettings().short_words else ""
+    for words in (4, 6, FeedbackSettings().short_words, 10, 12):
+        mark = " (set)" if words == FeedbackSettings().short_words else ""
         share = turned_away(said, words)
         console.print(
             f"short turns up to {words} words{mark}: {share:.1%} of {len(said):,} turned away"

@@ -27,7 +27,7 @@ from everloop.app import Engine
 from everloop.errors import Unavailable
 from everloop.log import BackupPlan
 from everloop.memory.model.commands import RememberItem
-from everloop.memory.retrieval.results import Asked, Mode
+from everloop.memory.retrieval.results import SearchMode, SearchQuery
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 
@@ -85,7 +85,7 @@ def conversations(path: Path) -> list[Conversation]:
     return [_conversation(sample) for sample in msgspec.json.decode(path.read_bytes())]
 
 
-def measured(talk: Conversation, mode: Mode, progress: Progress) -> list[Shares]:
+def measured(talk: Conversation, mode: SearchMode, progress: Progress) -> list[Shares]:
     """The shares of each question, asked in a memory of this conversation alone."""
     settings = Settings(
         backups=BackupPlan(every_events=0, every_minutes=0),
@@ -95,7 +95,7 @@ def measured(talk: Conversation, mode: Mode, progress: Progress) -> list[Shares]
         for command in _commands(talk):
             engine.do(command)
         if mode == "hybrid":
-            if engine.memory.memory.space is None:
+            if engine.memory.memory.vector_index is None:
                 raise Unavailable(
                     "the default embedder is not installed", hint="pip install 'everloop[embed]'"
                 )
@@ -123,12 +123,14 @@ def _commands(talk: Conversation) -> Iterable[RememberItem]:
         before = turn
 
 
-def _shares(engine: Engine, talk: Conversation, question: Question, mode: Mode) -> Shares:
+def _shares(engine: Engine, talk: Conversation, question: Question, mode: SearchMode) -> Shares:
     sessions = {turn.name: turn.session for turn in talk.turns}
     now = max(turn.at for turn in talk.turns)
     turns: list[str] = []
     for limit in (TURNS_ASKED, TURNS_ALL):
-        answer = engine.memory.recall("user", Asked(question.text, limit=limit, mode=mode), now=now)
+        answer = engine.memory.recall(
+            "user", SearchQuery(question.text, limit=limit, mode=mode), now=now
+        )
         turns = [hit.item.item_id for hit in answer.hits]
         if len({sessions[turn] for turn in turns}) >= max(CUTS) or len(turns) < limit:
             break

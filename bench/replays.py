@@ -46,7 +46,7 @@ def replays(log: Log) -> Rate:
     afresh = Fold("bench.afresh", Tally, evolve)  # of this fold there is no snapshot
 
     def act() -> int:
-        log.scribe.states.clear()
+        log.transactions.states.clear()
         tally = log.state(afresh, STREAM)
         return tally.messages if tally else 0
 

@@ -12,12 +12,12 @@ from typing import IO, Any, cast
 from bench.race import Claim, Outcome, bounded, dearer, race, require, steady
 from bench.workshop import Workshop
 from everloop.app import Engine
-from everloop.host_admission import admit
+from everloop.host_admission import admit_host
 from everloop.lessons.model.commands import ProposeLesson
 from everloop.log import Context
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.projections.citations import citation_counts
-from everloop.memory.projections.queries import asker, find
+from everloop.memory.projections.queries import find_item, load_viewer
 from everloop.settings import Settings
 
 HOST = "agent:rpc"
@@ -48,8 +48,8 @@ def get(shop: Workshop) -> Outcome:
 
         def other() -> int:
             with engine.reading() as reader:
-                who = asker(reader, HOST)
-                item = find(reader, who, "mem-7")
+                who = load_viewer(reader, HOST)
+                item = find_item(reader, who, "mem-7")
                 citation_counts(reader, who, [item.item_id])
             return 1
 
@@ -78,7 +78,7 @@ def _home(shop: Workshop) -> Path:
     """A data home with lessons and memories in it."""
     home = shop.folder("home")
     with Engine.open(home) as engine:
-        admit(engine, HOST, Settings().doors)
+        admit_host(engine, HOST, Settings().doors)
         for number in range(MEMORIES):
             text = f"Note {number}: the {number}th build took {number * 7} seconds."
             engine.do(RememberItem(f"mem-{number}", text), by=Context(actor=HOST))

@@ -18,14 +18,14 @@ from everloop.adapters.system import system_world
 from everloop.app import Engine
 from everloop.log import Event, open_log
 from everloop.memory.deciders import MEMORY_DECIDERS
-from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.vector_index import VectorIndex
 from everloop.memory.index.vector_store import VectorCache
 from everloop.memory.model.events import AudienceGranted, Origin, Remembered
-from everloop.memory.projections.audiences import Audiences
-from everloop.memory.projections.fts_index import MemoryWords
-from everloop.memory.projections.items import MemoryShelf
-from everloop.memory.service import Keeper
-from everloop.memory.text.analysis import question
+from everloop.memory.projections.audiences import AudienceTable
+from everloop.memory.projections.fts_index import PassageTable
+from everloop.memory.projections.items import ItemTable
+from everloop.memory.service import MemoryService
+from everloop.memory.text.analysis import parse_question
 from everloop.settings import Settings
 
 Vectors = NDArray[np.float32]
@@ -82,11 +82,11 @@ class Shelf:
     def __init__(self, folder: Path, items: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         world = system_world(10)
-        views = [MemoryWords(), MemoryShelf(), Audiences()]
+        views = [PassageTable(), ItemTable(), AudienceTable()]
         self.log = open_log(folder / "everloop.db", views, world=world)
         self.engine = Engine(self.log, world, Settings(), MEMORY_DECIDERS)
-        self.space = VectorSpace(VectorCache(folder / "vectors.db"), FreeEmbedder(items))
-        self.keeper = Keeper(self.log, self.engine, world.clock, world.ids, self.space)
+        self.space = VectorIndex(VectorCache(folder / "vectors.db"), FreeEmbedder(items))
+        self.keeper = MemoryService(self.log, self.engine, world.clock, world.ids, self.space)
         if items:
             self.log.append("audience:guest", [AudienceGranted(GUEST, ("*",))], actor="user")
             for batch in remembered(0, items):
@@ -109,7 +109,7 @@ class Bare:
 
     def search(self, text: str) -> int:
         """The ten best by words, and the ten best by meaning; nothing is done with them."""
-        match = question(text).match()
+        match = parse_question(text).match()
         words = self._db.execute(_BARE, (match, HITS)).fetchall()
         cosines = self._vectors @ self._asked[text]
         meaning = np.argpartition(-cosines, HITS)[:HITS]

@@ -15,15 +15,15 @@ from time import process_time
 from bench import shelves
 from bench.race import OWN_TIME, Claim, Outcome, Round, bounded, dearer, require
 from bench.workshop import Workshop
-from everloop.adapters.models.offline import ReadyStream
+from everloop.adapters.models.offline import BufferedStream
 from everloop.app import USER, Engine
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.settings import MemorySettings
 from everloop.ports import Delta, Finish, Params, Prompt, Stream, Usage
-from everloop.running import Running
+from everloop.services import Services
 from everloop.settings import Settings
-from everloop.thread.background import today
-from everloop.thread.model.calendar_windows import Window, pyramid
+from everloop.thread.background import local_today
+from everloop.thread.model.calendar_windows import CalendarWindow, pyramid_windows
 from everloop.thread.model.commands import (
     HOME,
     BeginImport,
@@ -32,10 +32,10 @@ from everloop.thread.model.commands import (
     NoteSummary,
 )
 from everloop.thread.model.events import MessageImported
-from everloop.thread.model.state import CONVERSATION, stream_of
-from everloop.thread.prompt.builder import Preparing
-from everloop.thread.quoting import TOKENS, shortened
-from everloop.thread.service import Letter
+from everloop.thread.model.state import CONVERSATION, thread_stream
+from everloop.thread.prompt.builder import PromptBuilder
+from everloop.thread.quoting import TOKENS, truncate_to_tokens
+from everloop.thread.service import OutgoingMessage
 from everloop.thread.turns import ENGINE, ThreadTurn, ThreadTurns
 from everloop.turns.live import LiveAnswers
 from everloop.turns.runner import TurnRunner
@@ -61,7 +61,7 @@ class Stopwatch:
         """Note the time."""
         del params
         self.called_at, self.told = process_time(), prompt.system
-        return ReadyStream([Delta("Yes."), Usage(self.name, 1, 1), Finish("stop")])
+        return BufferedStream([Delta("Yes."), Usage(self.name, 1, 1), Finish("stop")])
 
 
 class Conversation:
@@ -72,11 +72,11 @@ class Conversation:
         settings = Settings(memory=MemorySettings(embedder="none"))
         self.engine = Engine.open(folder, settings=settings)
         self.model = Stopwatch()
-        self.running = Running(self.engine, settings, self.model)
-        self.running.talk.home(USER)
+        self.running = Services(self.engine, settings, self.model)
+        self.running.talk.home_thread(USER)
         self._questions = cycle(shelves.questions())
         fill(self.engine, self.running, messages)
-        self._preparing = Preparing(
+        self._preparing = PromptBuilder(
             self.engine.log,
             self.engine.memory,
             self.engine.world.clock,
@@ -86,11 +86,11 @@ class Conversation:
     def answer_ms(self) -> float:
         """How long the processor worked between a recorded turn and the call of the model."""
         turn_id = self._say()
-        known = self.engine.log.state(CONVERSATION, stream_of(HOME))
+        known = self.engine.log.state(CONVERSATION, thread_stream(HOME))
         turn = known.next_turn if known else None
         if turn is None or turn.turn_id != turn_id:
             raise RuntimeError("the measure is wrong: no turn was recorded")
-        branch = stream_of(HOME)
+        branch = thread_stream(HOME)
         source = ThreadTurns(
             self.engine.log,
             self.engine,
@@ -118,7 +118,7 @@ class Conversation:
         self.engine.close()
 
     def _say(self) -> str:
-        return self.running.talk.send(HOME, Letter(next(self._questions)), USER).turn_id
+        return self.running.talk.send(HOME, OutgoingMessage(next(self._questions)), USER).turn_id
 
 
 def answering(shop: Workshop, *, messages: int) -> Outcome:
@@ -169,14 +169,14 @@ def _a_turn_of(long: Conversation, short: Conversation) -> Round:
     return Round(1_000 / long.answer_ms(), 1_000 / short.answer_ms())
 
 
-def fill(engine: Engine, running: Running, messages: int) -> None:
+def fill(engine: Engine, running: Services, messages: int) -> None:
     """So many messages over ten years, their memory, a whole pyramid, and decisions."""
     engine.do(BeginImport(HOME, "imp", "bench", "bench"))
     for batch in _said(messages, engine.world.clock.now()):
         engine.do(ImportMessages(HOME, "imp", tuple(batch)))
     running.remembering.remember()
-    day = today(engine.log, engine.world.clock)
-    for window in pyramid(day, day - timedelta(days=365 * YEARS)):
+    day = local_today(engine.log, engine.world.clock)
+    for window in pyramid_windows(day, day - timedelta(days=365 * YEARS)):
         _sum_up(engine, window)
     for number in range(DECISIONS):
         engine.do(NoteDecision(HOME, f"dec-{number}", f"We decided on number {number}."))
@@ -197,11 +197,11 @@ def _message(number: int, text: str, begun: datetime, step: timedelta) -> Messag
     return MessageImported(HOME, f"msg-{number}", role, text, at, "me", str(number), ())
 
 
-def _sum_up(engine: Engine, window: Window) -> None:
+def _sum_up(engine: Engine, window: CalendarWindow) -> None:
     """A summary of a window as long as it may be, straight from the messages."""
     budget = int(getattr(Settings().thread.detail, window.tier))
     words = " ".join(shelves.texts(window.first.toordinal() % 50_000, 400))
-    text = shortened(words, budget)
+    text = truncate_to_tokens(words, budget)
     require(TOKENS(text) > budget // 2, "a summary is too short")
     item = RememberItem(f"sum-{window.key}", text, window.key, kind="summary")
     kept = engine.do(item, by=ENGINE)

@@ -18,7 +18,7 @@ import msgspec
 from bench.material import ACTOR, FOLD, STREAM, messages
 from everloop.adapters.system import system_world
 from everloop.log import Draft, Log, Projection, open_log
-from everloop.log.write.append import Desk
+from everloop.log.write.append import TransactionContext
 
 BATCH = 2_000  # events in one append while a long log is filled
 FLUSHES = 40
@@ -160,6 +160,6 @@ def workshop(beside: Path, scale: Scale) -> Generator[Workshop]:
             shop.close()
 
 
-def _fold_only(desk: Desk) -> list[Draft]:
+def _fold_only(desk: TransactionContext) -> list[Draft]:
     desk.state(FOLD, STREAM)
     return []

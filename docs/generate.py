@@ -20,9 +20,9 @@ from msgspec import inspect
 from everloop.interfaces.cli.output.exit_codes import MEANINGS
 from everloop.interfaces.cli.parsing.command_spec import CommandSpec
 from everloop.interfaces.cli.parsing.command_table import COMMANDS
-from everloop.interfaces.cli.parsing.parser import COMMAND, parser
+from everloop.interfaces.cli.parsing.parser import COMMAND, build_parser
 from everloop.log import Event, catalogue
-from everloop.settings import FILE, described
+from everloop.settings import FILE, describe_settings
 
 FOLDER = Path(__file__).parent
 importlib.import_module("everloop.app")  # it declares the events of every domain
@@ -72,7 +72,7 @@ def settings() -> str:
     """Every setting with its default."""
     rows = [
         (f"`{one.name}`", f"`{one.variable}`", one.kind, _default(one.default), one.meaning)
-        for one in described()
+        for one in describe_settings()
     ]
     return _page(
         [
@@ -91,7 +91,7 @@ def settings() -> str:
 
 def commands() -> str:
     """Every command with its arguments."""
-    top = parser()
+    top = build_parser()
     lines = [
         "# Command line",
         GENERATED,

@@ -9,12 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everloop.completion import CHARACTERS_MAX, Declined, says, schema_of, structured, whole
+from everloop.completion import (
+    CHARACTERS_MAX,
+    Declined,
+    generate_structured,
+    inline_schema,
+    read_completion,
+    text_message,
+)
 from everloop.errors import EverloopError, ModelFailed
 from everloop.ports import Finish, Params, Prompt, Text, ToolCall, Usage
 from everloop.testing.model import ScriptedModel, Step
 
-ASK = Prompt((says("user", "How is she?"),), system="You judge moods.")
+ASK = Prompt((text_message("user", "How is she?"),), system="You judge moods.")
 
 
 class Mood(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,14 +49,14 @@ GLAD = '{"name": "glad", "strength": 2}'
 
 def test_an_answer_is_read_to_its_end() -> None:
     call = ToolCall("t1", "recall", {})
-    answer = whole(ScriptedModel([["A ", "dog.", call]]).generate(ASK, Params()))
+    answer = read_completion(ScriptedModel([["A ", "dog.", call]]).generate(ASK, Params()))
     assert (answer.text, answer.calls, answer.finish) == ("A dog.", (call,), Finish("tools"))
 
 
 def test_an_answer_that_does_not_end_is_a_failure_and_is_closed() -> None:
     endless = ScriptedModel([["x" * (CHARACTERS_MAX // 2)] * 3]).generate(ASK, Params())
     with pytest.raises(ModelFailed, match="is longer than"):
-        whole(endless)
+        read_completion(endless)
     assert list(endless) == []
 
 
@@ -57,14 +64,14 @@ def test_an_answer_that_does_not_end_is_a_failure_and_is_closed() -> None:
     "text", [GLAD, f"\n{GLAD} \n", f"```json\n{GLAD}\n```", f"```\n{GLAD}\n```"]
 )
 def test_a_value_is_parsed_with_and_without_a_code_fence(text: str) -> None:
-    assert structured(ScriptedModel([text]), ASK, Mood) == Mood("glad", 2)
+    assert generate_structured(ScriptedModel([text]), ASK, Mood) == Mood("glad", 2)
 
 
 def test_the_schema_is_in_the_system_prompt_and_in_the_request() -> None:
     model = ScriptedModel([GLAD])
-    structured(model, ASK, Mood)
-    prompt, _ = model.asked[0]
-    assert prompt.schema == schema_of(Mood)
+    generate_structured(model, ASK, Mood)
+    prompt, _ = model.calls[0]
+    assert prompt.schema == inline_schema(Mood)
     assert prompt.system.startswith("You judge moods.")
     assert '"glad","sad"' in prompt.system
 
@@ -83,8 +90,8 @@ def test_the_schema_is_in_the_system_prompt_and_in_the_request() -> None:
 )
 def test_a_bad_answer_is_sent_back_to_the_model_with_its_error(bad: str, told: str) -> None:
     model = ScriptedModel([bad, GLAD])
-    assert structured(model, ASK, Mood) == Mood("glad", 2)
-    *_, answer, complaint = model.asked[1][0].messages
+    assert generate_structured(model, ASK, Mood) == Mood("glad", 2)
+    *_, answer, complaint = model.calls[1][0].messages
     assert (answer.role, complaint.role) == ("assistant", "user")
     part = complaint.parts[0]
     assert isinstance(part, Text)
@@ -93,61 +100,63 @@ def test_a_bad_answer_is_sent_back_to_the_model_with_its_error(bad: str, told: s
 
 def test_an_endlessly_nested_answer_is_a_bad_answer() -> None:
     with pytest.raises(ModelFailed, match="recursion"):
-        structured(ScriptedModel(['{"name": "a", "below": [' * 10_000]), ASK, Tree, tries=1)
+        generate_structured(
+            ScriptedModel(['{"name": "a", "below": [' * 10_000]), ASK, Tree, tries=1
+        )
 
 
 def test_only_the_last_bad_answer_is_sent_back() -> None:
     model = ScriptedModel(["one", "two", GLAD])
-    structured(model, ASK, Mood)
-    assert [len(prompt.messages) for prompt, _ in model.asked] == [1, 3, 3]
-    assert "two" in str(model.asked[2][0].messages)
+    generate_structured(model, ASK, Mood)
+    assert [len(prompt.messages) for prompt, _ in model.calls] == [1, 3, 3]
+    assert "two" in str(model.calls[2][0].messages)
 
 
 def test_after_all_tries_the_model_has_failed() -> None:
     model = ScriptedModel(itertools.repeat("no idea"), name="small")
     with pytest.raises(ModelFailed, match=r"small gave no usable answer in 2 tries") as caught:
-        structured(model, ASK, Mood, tries=2)
+        generate_structured(model, ASK, Mood, tries=2)
     assert caught.value.hint
-    assert len(model.asked) == 2
+    assert len(model.calls) == 2
 
 
 def test_the_error_of_a_truncated_answer_says_that_it_was_truncated() -> None:
     cut: list[Step] = ['{"name": ', Finish("length")]
     with pytest.raises(ModelFailed, match="too long"):
-        structured(ScriptedModel([cut]), ASK, Mood, tries=1)
+        generate_structured(ScriptedModel([cut]), ASK, Mood, tries=1)
 
 
 @pytest.mark.parametrize("type_", [Mood, Empty])
 def test_a_model_that_declines_is_not_called_again(type_: type[Mood] | type[Empty]) -> None:
     model = ScriptedModel(['{"error": "I do not judge people."}'])
-    assert structured(model, ASK, type_) == Declined("I do not judge people.")
-    assert len(model.asked) == 1
+    assert generate_structured(model, ASK, type_) == Declined("I do not judge people.")
+    assert len(model.calls) == 1
 
 
 def test_a_refusal_by_the_service_counts_as_declined_too() -> None:
     model = ScriptedModel([["No.", Finish("refused")], [Finish("refused")]])
-    assert structured(model, ASK, Mood) == Declined("No.")
-    assert structured(model, ASK, Mood) == Declined("it gave no reason")
+    assert generate_structured(model, ASK, Mood) == Declined("No.")
+    assert generate_structured(model, ASK, Mood) == Declined("it gave no reason")
 
 
 def test_the_usage_of_every_call_is_reported_including_failed_ones() -> None:
     spent: list[Usage] = []
     model = ScriptedModel([["bad", Usage("m", 5, 1)], [GLAD, Usage("m", 9, 4)]])
-    structured(model, ASK, Mood, spent=spent.append)
+    generate_structured(model, ASK, Mood, spent=spent.append)
     assert [usage.tokens_in for usage in spent] == [5, 9]
 
 
 def test_a_model_failure_is_raised() -> None:
     with pytest.raises(ModelFailed, match="gone"):
-        structured(ScriptedModel([ModelFailed("gone")]), ASK, Mood)
+        generate_structured(ScriptedModel([ModelFailed("gone")]), ASK, Mood)
 
 
 def test_a_schema_has_its_object_inline_even_if_it_is_recursive() -> None:
-    assert schema_of(Mood)["properties"]["strength"]["default"] == 1
-    assert "$defs" not in schema_of(Mood)
-    assert schema_of(Tree)["type"] == "object"
-    assert "Tree" in schema_of(Tree)["$defs"]
-    assert structured(
+    assert inline_schema(Mood)["properties"]["strength"]["default"] == 1
+    assert "$defs" not in inline_schema(Mood)
+    assert inline_schema(Tree)["type"] == "object"
+    assert "Tree" in inline_schema(Tree)["$defs"]
+    assert generate_structured(
         ScriptedModel(['{"name": "a", "below": [{"name": "b"}]}']), ASK, Tree
     ) == Tree("a", [Tree("b")])
 
@@ -155,4 +164,4 @@ def test_a_schema_has_its_object_inline_even_if_it_is_recursive() -> None:
 @given(st.text() | st.sampled_from(["null", "[]", "{}", '"', "```", "```\n```", "\ud800"]))
 def test_no_model_answer_raises_an_unexpected_error(text: str) -> None:
     with suppress(EverloopError):
-        structured(ScriptedModel(itertools.repeat(text)), ASK, Mood, tries=2)
+        generate_structured(ScriptedModel(itertools.repeat(text)), ASK, Mood, tries=2)

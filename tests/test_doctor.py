@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from everloop.adapters.machine import SystemMachine
-from everloop.adapters.models.discovery import Found
+from everloop.adapters.models.discovery import DiscoveredModel
 from everloop.app import USER, Engine
-from everloop.doctor import Doctor, Finding, opened
+from everloop.doctor import Doctor, Finding, check_open_log
 from everloop.errors import ModelFailed, Unavailable
 from everloop.log.model.facts import NoteWritten
 from everloop.memory.settings import MemorySettings
 from everloop.model_settings import ModelSettings
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.thread.model.commands import HOME
-from everloop.thread.service import Letter, Talk
+from everloop.thread.service import OutgoingMessage, ThreadService
 from everloop.turns.tool_servers import ToolHealth, ToolServer
 
 
@@ -32,7 +32,7 @@ class FakeMachine:
     free: int = 10**12
     folder_mode: int = 0o700
     postgres: str = ""
-    found: list[Found] = field(default_factory=list[Found])
+    found: list[DiscoveredModel] = field(default_factory=list[DiscoveredModel])
     healths: list[ToolHealth] = field(default_factory=list[ToolHealth])
     endpoint: ModelFailed | None = None  # what is wrong with it
 
@@ -58,7 +58,7 @@ class FakeMachine:
         del folder
         return self.folder_mode
 
-    def models(self, settings: ModelSettings) -> list[Found]:
+    def models(self, settings: ModelSettings) -> list[DiscoveredModel]:
         """The available language models."""
         del settings
         return self.found
@@ -87,7 +87,7 @@ class DoctorSetup:
     """A data home, a fake machine and a clock to check."""
 
     home: Path
-    stage: Stage = field(default_factory=Stage)
+    stage: DeterministicWorld = field(default_factory=DeterministicWorld)
     machine: FakeMachine = field(default_factory=FakeMachine)
     store: str = ""
     models: ModelSettings = field(default_factory=ModelSettings)
@@ -102,7 +102,7 @@ class DoctorSetup:
         settings = Settings(
             home=str(self.home), store=self.store, models=self.models, memory=self.memory
         )
-        examined = Doctor(settings, "local", self.machine, self.stage.world).examine()
+        examined = Doctor(settings, "local", self.machine, self.stage.world).run_checks()
         return [one for one in examined.findings if one.topic == topic]
 
     def note(self) -> None:
@@ -161,9 +161,9 @@ def test_a_failed_background_backup_is_reported_with_a_next_step(doctor_setup: D
     shutil.rmtree(doctor_setup.home / "backups")
     (doctor_setup.home / "backups").write_text("in the way")
     with doctor_setup.engine() as engine:
-        engine.log.upkeep.written(engine.log.head)
-        engine.log.upkeep.back_up()
-        finding = next(one for one in opened(engine) if one.topic == "log upkeep")
+        engine.log.maintenance.note_commit(engine.log.head)
+        engine.log.maintenance.back_up()
+        finding = next(one for one in check_open_log(engine) if one.topic == "log upkeep")
     assert finding.verdict == "attention"
     assert str(doctor_setup.home / "backups") in finding.words
     assert finding.next_step
@@ -212,7 +212,10 @@ def test_a_missing_model_is_reported_with_a_next_step(doctor_setup: DoctorSetup)
 
 def test_models_are_listed_in_fallback_order(doctor_setup: DoctorSetup) -> None:
     doctor_setup.machine.modules |= {"claude_agent_sdk", "any_llm"}
-    doctor_setup.machine.found = [Found("claude", ""), Found("ollama:llama3.2", "")]
+    doctor_setup.machine.found = [
+        DiscoveredModel("claude", ""),
+        DiscoveredModel("ollama:llama3.2", ""),
+    ]
     assert doctor_setup.find("model").words == "claude, then ollama:llama3.2"
     doctor_setup.models = ModelSettings(narrative="offline, openai:gpt-5")
     assert doctor_setup.find("model").words == "offline, then openai:gpt-5"
@@ -306,13 +309,13 @@ def test_each_tool_server_is_listed_with_its_tools_or_its_problem(tmp_path: Path
 
 def test_missing_attachments_are_counted(doctor_setup: DoctorSetup) -> None:
     with doctor_setup.engine() as engine:
-        talk = Talk(engine.log, engine, engine.memory)
-        talk.home(USER)
-        kept = [engine.files.keep("a.txt", "text/plain", [text]) for text in (b"one", b"two")]
-        talk.send(HOME, Letter("Look.", tuple(kept)), USER)
-        whole = next(one for one in opened(engine) if one.topic == "files")
+        talk = ThreadService(engine.log, engine, engine.memory)
+        talk.home_thread(USER)
+        kept = [engine.files.store("a.txt", "text/plain", [text]) for text in (b"one", b"two")]
+        talk.send(HOME, OutgoingMessage("Look.", tuple(kept)), USER)
+        whole = next(one for one in check_open_log(engine) if one.topic == "files")
         engine.files.path(kept[0].digest).unlink()
-        torn = next(one for one in opened(engine) if one.topic == "files")
+        torn = next(one for one in check_open_log(engine) if one.topic == "files")
     assert (whole.verdict, whole.words) == ("fine", "2 attachments, none missing")
     assert torn.verdict == "attention"
     assert "1 of 2" in torn.words

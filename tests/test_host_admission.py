@@ -7,12 +7,12 @@ import pytest
 
 from everloop.app import Engine
 from everloop.errors import Forbidden, Invalid
-from everloop.host_admission import admit, host_of
+from everloop.host_admission import admit_host, host_actor
 from everloop.log import Context
 from everloop.memory.model.commands import GrantAudience, RememberItem, RevokeAudience
-from everloop.memory.projections.queries import asker
+from everloop.memory.projections.queries import load_viewer
 from everloop.settings import DoorSettings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 ALL = DoorSettings()
 HOST = "agent:squid"
@@ -21,54 +21,54 @@ USER = Context()
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Generator[Engine]:
-    with Engine.open(tmp_path, world=Stage().world) as opened:
+    with Engine.open(tmp_path, world=DeterministicWorld().world) as opened:
         yield opened
 
 
 def _scopes(engine: Engine) -> tuple[str, ...]:
     with engine.reading() as reader:
-        return asker(reader, HOST).scopes
+        return load_viewer(reader, HOST).scopes
 
 
 def test_a_new_host_is_granted_access_once_by_a_fact(engine: Engine) -> None:
-    assert admit(engine, HOST, ALL)
-    assert not admit(engine, HOST, ALL)
+    assert admit_host(engine, HOST, ALL)
+    assert not admit_host(engine, HOST, ALL)
     assert _scopes(engine) == ("*",)
     assert [record.actor for record in engine.log.records()] == ["engine"]
 
 
 def test_a_users_grant_is_not_widened(engine: Engine) -> None:
     engine.do(GrantAudience(HOST, ("user",)), by=USER)
-    assert not admit(engine, HOST, ALL)
+    assert not admit_host(engine, HOST, ALL)
     assert _scopes(engine) == ("user",)
 
 
 @pytest.mark.promise("P-RPC-3")
 def test_a_host_revoked_by_the_user_is_not_admitted_again(engine: Engine) -> None:
-    admit(engine, HOST, ALL)
+    admit_host(engine, HOST, ALL)
     engine.do(RevokeAudience(HOST), by=USER)
-    assert not admit(engine, HOST, ALL)
+    assert not admit_host(engine, HOST, ALL)
     assert _scopes(engine) == ()
 
 
 @pytest.mark.promise("P-RPC-3")
 def test_a_host_whose_admission_was_retracted_is_not_admitted_again(engine: Engine) -> None:
-    admit(engine, HOST, ALL)
+    admit_host(engine, HOST, ALL)
     engine.log.retract([engine.log.head], reason="no", actor="user")
-    assert not admit(engine, HOST, ALL)
+    assert not admit_host(engine, HOST, ALL)
     assert _scopes(engine) == ()
 
 
 def test_after_a_rewind_before_its_admission_a_host_is_admitted_again(engine: Engine) -> None:
     engine.do(RememberItem("mem-1", "Something came before."), by=USER)
     before = engine.log.head
-    admit(engine, HOST, ALL)
+    admit_host(engine, HOST, ALL)
     engine.log.rewind(before, actor="user")
-    assert admit(engine, HOST, ALL)
+    assert admit_host(engine, HOST, ALL)
 
 
 def test_with_admit_hosts_granted_no_host_is_admitted(engine: Engine) -> None:
-    assert not admit(engine, HOST, DoorSettings(admit_hosts="granted"))
+    assert not admit_host(engine, HOST, DoorSettings(admit_hosts="granted"))
     assert engine.log.head == 0
 
 
@@ -79,7 +79,7 @@ def test_a_host_cannot_grant_itself_access(engine: Engine) -> None:
 
 @pytest.mark.parametrize("name", ["squid", "Claude-Code", "a.b_c-1", "cli2", "x" * 64])
 def test_valid_host_names_are_accepted(name: str) -> None:
-    assert host_of(name) == f"agent:{name}"
+    assert host_actor(name) == f"agent:{name}"
 
 
 @pytest.mark.parametrize(
@@ -87,4 +87,4 @@ def test_valid_host_names_are_accepted(name: str) -> None:
 )
 def test_invalid_host_names_are_refused(name: str) -> None:
     with pytest.raises(Invalid, match="is not a valid host name"):
-        host_of(name)
+        host_actor(name)

@@ -9,7 +9,7 @@ import pytest
 from docs.generate import FOLDER, PAGES
 
 from everloop.interfaces.cli.parsing.command_table import COMMANDS
-from everloop.settings import described
+from everloop.settings import describe_settings
 
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"(?:\]\(|src=\"|srcset=\")([^)\"#\s]*)")
@@ -27,7 +27,7 @@ def test_every_command_setting_and_event_has_its_place() -> None:
     pages = {name: (FOLDER / name).read_text() for name in PAGES}
     for spec in COMMANDS:
         assert f"## `everloop {' '.join(spec.words)}`" in pages["cli.md"]
-    for setting in described():
+    for setting in describe_settings():
         assert f"`{setting.variable}`" in pages["settings.md"]
     assert "## `log.retracted`" in pages["events.md"]
     assert "sample." not in pages["events.md"]  # what tests declare is not ours to document

@@ -6,7 +6,7 @@ import pytest
 
 from everloop.errors import Invalid
 from everloop.memory.settings import MemorySettings
-from everloop.settings import FILE, Settings, described, hide_password, load
+from everloop.settings import FILE, Settings, describe_settings, hide_password, load
 
 
 def test_the_environment_overrides_the_file_which_overrides_the_default(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_settings_file_that_is_not_toml_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_setting_is_described() -> None:
-    for setting in described():
+    for setting in describe_settings():
         assert setting.meaning.endswith(".")
         assert setting.kind
         assert setting.value == setting.default
@@ -84,11 +84,11 @@ def test_a_password_is_hidden(address: str, shown: str) -> None:
 
 def test_a_key_is_hidden() -> None:
     secret = Settings(memory=MemorySettings(endpoint_key="hush"))
-    assert "hush" not in {setting.value for setting in described(secret)}
+    assert "hush" not in {setting.value for setting in describe_settings(secret)}
 
 
 def test_a_setting_in_a_nested_section_has_a_variable() -> None:
-    for one in described():
+    for one in describe_settings():
         if one.kind.startswith("whole number") and one.name.count(".") == 2:
             load({one.variable: str(one.default)}, home="/nowhere")
     found = load({"EVERLOOP_THREAD_IMPORTS_BATCH": "7"}, home="/nowhere")

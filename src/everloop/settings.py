@@ -18,7 +18,7 @@ from msgspec import Meta, inspect
 
 from everloop.errors import Invalid
 from everloop.lessons.capture.settings import CaptureSettings
-from everloop.lessons.feedback.settings import SentimentSettings
+from everloop.lessons.feedback.settings import FeedbackSettings
 from everloop.lessons.manifest.settings import ManifestSettings
 from everloop.lessons.settings import GateRules, LessonSettings
 from everloop.log.maintenance.backup import BackupPlan
@@ -27,7 +27,7 @@ from everloop.log.transfer.warehouse import SinkLimits
 from everloop.memory.settings import MemorySettings
 from everloop.model_settings import ModelSettings
 from everloop.thread.settings import ThreadSettings
-from everloop.turns.tool_servers import Servers
+from everloop.turns.tool_servers import ToolServerSettings
 
 PREFIX = "EVERLOOP_"
 FILE = "settings.toml"
@@ -35,7 +35,7 @@ HOST_SESSION = "CLAUDE_CODE_SESSION_ID"  # set by Claude Code for the processes 
 _ERROR_PATH = re.compile(r" - at `\$\.([\w.]+)`$")  # the path at the end of a msgspec error
 _CHOICES = re.compile(r"\^\((\w+(?:\|\w+)+)\)\$")  # the pattern of a fixed list of values
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-OTHERS = {  # well-known variables of other programs, and our settings for them
+FOREIGN_VARIABLES = {  # well-known variables of other programs, and our settings for them
     "ANTHROPIC_API_KEY": "anthropic_key",
     "ANTHROPIC_BASE_URL": "anthropic_url",
     "OPENAI_API_KEY": "openai_key",
@@ -149,7 +149,7 @@ class ServeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = ""
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def host_names(self) -> tuple[str, ...]:
         """The allowed host names besides loopback."""
         return tuple(name.strip().lower() for name in self.hosts.split(",") if name.strip())
 
@@ -175,10 +175,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     serve: ServeSettings = ServeSettings()
     doors: DoorSettings = DoorSettings()
     hooks: HookSettings = HookSettings()
-    sentiment: SentimentSettings = SentimentSettings()
+    sentiment: FeedbackSettings = FeedbackSettings()
     capture: CaptureSettings = CaptureSettings()
     tools: Annotated[
-        Servers,
+        ToolServerSettings,
         Meta(
             description="MCP servers whose tools a model may use, each in a section `[tools.NAME]`."
         ),
@@ -217,12 +217,12 @@ def host_session(environment: Mapping[str, str] | None = None) -> str:
     return session if _SESSION.fullmatch(session) else ""
 
 
-def set_outside(variable: str, environment: Mapping[str, str] | None = None) -> bool:
+def is_set_in_environment(variable: str, environment: Mapping[str, str] | None = None) -> bool:
     """Whether an environment variable is set, and so overrides the settings file."""
     return variable in (os.environ if environment is None else environment)
 
 
-class Described(msgspec.Struct, frozen=True):
+class SettingDescription(msgspec.Struct, frozen=True):
     """A setting for display: name, value, default, type and meaning."""
 
     name: str
@@ -233,7 +233,7 @@ class Described(msgspec.Struct, frozen=True):
     meaning: str
 
 
-def described(settings: Settings | None = None) -> list[Described]:
+def describe_settings(settings: Settings | None = None) -> list[SettingDescription]:
     """All settings with their values, by default the defaults. Passwords are hidden."""
     return list(_describe(settings or Settings(), Settings(), prefix=""))
 
@@ -248,7 +248,9 @@ def hide_password(address: str) -> str:
     return re.sub(r"(password=)[^&]*", r"\1…", shown)
 
 
-def _describe(values: msgspec.Struct, defaults: msgspec.Struct, prefix: str) -> Iterator[Described]:
+def _describe(
+    values: msgspec.Struct, defaults: msgspec.Struct, prefix: str
+) -> Iterator[SettingDescription]:
     for field in msgspec.structs.fields(defaults):
         value, default = getattr(values, field.name), getattr(defaults, field.name)
         if isinstance(default, msgspec.Struct):
@@ -257,7 +259,7 @@ def _describe(values: msgspec.Struct, defaults: msgspec.Struct, prefix: str) -> 
         if isinstance(default, dict):  # of named sections, only the names are shown
             value, default = ", ".join(sorted(value)), ""
         name, shape = f"{prefix}{field.name}", inspect.type_info(field.type)
-        yield Described(
+        yield SettingDescription(
             name=name,
             variable=f"{PREFIX}{name.replace('.', '_').upper()}",
             value=_display(name, value) if isinstance(value, str) else value,
@@ -365,7 +367,7 @@ def _read_file(path: Path) -> dict[str, Any]:
 def _apply_foreign_variables(values: dict[str, Any], variables: Mapping[str, str]) -> None:
     """Use well-known variables of other programs, unless the settings file has a value."""
     section = values.setdefault("models", {})
-    for name, setting in OTHERS.items():
+    for name, setting in FOREIGN_VARIABLES.items():
         if variables.get(name) and isinstance(section, dict):
             cast("dict[str, Any]", section).setdefault(setting, variables[name])
 

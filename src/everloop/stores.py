@@ -9,25 +9,25 @@ from pathlib import Path
 
 from everloop.errors import Invalid, Unavailable
 from everloop.log import Log, Projection, open_log
-from everloop.log.maintenance.backup import Backups
-from everloop.log.opening import node_backups, open_copy
+from everloop.log.maintenance.backup import BackupRotation
+from everloop.log.opening import node_backup_folder, open_stale_replica
 from everloop.ports import World
 from everloop.settings import Settings, hide_password
 
-FILE = "everloop.db"
-VECTORS = "vectors.db"
+LOG_FILE_NAME = "everloop.db"
+VECTORS_FILE_NAME = "vectors.db"
 
 
-def is_address(target: str) -> bool:
+def is_postgres_url(target: str) -> bool:
     """Whether a target is a PostgreSQL URL, and not a path on this machine."""
     return target.startswith(("postgresql://", "postgres://"))
 
 
-def log_file(target: Path, tenant: str) -> Path:
+def log_path(target: Path, tenant: str) -> Path:
     """The log file of a tenant in a folder, or the given `.db` file itself."""
     if target.suffix == ".db" and tenant == "local":
         return target
-    return tenant_folder(target, tenant) / FILE
+    return tenant_folder(target, tenant) / LOG_FILE_NAME
 
 
 def tenant_folder(home: Path, tenant: str) -> Path:
@@ -37,16 +37,16 @@ def tenant_folder(home: Path, tenant: str) -> Path:
     return home if tenant == "local" else home / "tenants" / tenant
 
 
-def beside(log: Path, name: str) -> Path:
+def path_next_to(log: Path, name: str) -> Path:
     """The path of a file that belongs to a log, next to it.
 
     Each log has its own, even if several are in one folder, as copies of several tenants or servers
     are.
     """
-    return log.with_name(name if log.name == FILE else f"{log.stem}.{name}")
+    return log.with_name(name if log.name == LOG_FILE_NAME else f"{log.stem}.{name}")
 
 
-def copy_file(url: str, home: Path, tenant: str) -> Path:
+def replica_path(url: str, home: Path, tenant: str) -> Path:
     """The path of this node's copy of a log at a server."""
     name = hashlib.sha256(f"{hide_password(url)} {tenant}".encode()).hexdigest()[:16]
     return home / "nodes" / f"{name}.db"
@@ -56,14 +56,14 @@ def open_store(
     target: str, settings: Settings, tenant: str, views: list[Projection], world: World
 ) -> Log:
     """Open the log at a path or PostgreSQL URL."""
-    if is_address(target):
+    if is_postgres_url(target):
         return _open_postgres(target, settings, tenant, views, world)
-    path = log_file(Path(target).expanduser(), tenant)
+    path = log_path(Path(target).expanduser(), tenant)
     _create_private_folder(path.parent)
     return open_log(path, views, world=world, limits=settings.log, backups=settings.backups)
 
 
-def open_node_copy(
+def open_replica(
     reason: Unavailable, settings: Settings, tenant: str, views: list[Projection], world: World
 ) -> Log:
     """Open this node's copy for reading, because its server could not be reached.
@@ -71,10 +71,10 @@ def open_node_copy(
     Raises:
         Unavailable: `reason`, if there is no copy that can be read.
     """
-    if not is_address(settings.store):
+    if not is_postgres_url(settings.store):
         raise reason
-    path = copy_file(settings.store, settings.folder, tenant)
-    return open_copy(path, views, world=world, limits=settings.log, reason=reason)
+    path = replica_path(settings.store, settings.folder, tenant)
+    return open_stale_replica(path, views, world=world, limits=settings.log, reason=reason)
 
 
 def _open_postgres(
@@ -89,7 +89,7 @@ def _open_postgres(
             "the PostgreSQL store is not installed",
             hint="Install it: pip install 'everloop[postgres]'",
         ) from problem
-    path = copy_file(url, settings.folder, tenant)
+    path = replica_path(url, settings.folder, tenant)
     _create_private_folder(path.parent)
     log = open_postgres_log(
         url,
@@ -101,7 +101,7 @@ def _open_postgres(
     )
     # Backups are made only before a purge or an import, not by time: the server has its own, and a
     # purge at one node would not reach the backups of other nodes.
-    log.backups = Backups(log.file, node_backups(path), settings.backups, world.clock)
+    log.backups = BackupRotation(log.file, node_backup_folder(path), settings.backups, world.clock)
     return log
 
 

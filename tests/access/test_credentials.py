@@ -12,42 +12,42 @@ from everloop.errors import Forbidden
 from everloop.log import Context
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.thread.model.commands import HOME
-from everloop.thread.service import Letter, Talk
+from everloop.thread.service import OutgoingMessage, ThreadService
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Generator[Engine]:
     """An engine with a fixed clock."""
     settings = Settings(memory=MemorySettings(embedder="none"))
-    with Engine.open(tmp_path, settings=settings, world=Stage().world) as opened:
+    with Engine.open(tmp_path, settings=settings, world=DeterministicWorld().world) as opened:
         yield opened
 
 
 def _paired(engine: Engine) -> credentials.Credential:
-    code = credentials.new_code(engine.log, engine, engine.world, USER, lives_s=600)
+    code = credentials.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=600)
     return credentials.pair(engine, engine.world, "phone", way="code", via=code)
 
 
 def test_a_credential_authenticates_its_device_until_it_is_revoked(engine: Engine) -> None:
     credential = _paired(engine)
-    device = credentials.device_of(engine.log, credential.text)
+    device = credentials.authenticate_device(engine.log, credential.text)
     assert device is not None
     assert device.name == "phone"
     engine.do(RevokeDevice(credential.device_id))
-    assert credentials.device_of(engine.log, credential.text) is None
+    assert credentials.authenticate_device(engine.log, credential.text) is None
 
 
 @pytest.mark.parametrize(
     "text", ["", ".", "x", "x.y", "dev-1.", ".secret", "\xff.\xff", "a" * 9_999]
 )
 def test_a_wrong_credential_authenticates_nobody(engine: Engine, text: str) -> None:
-    assert credentials.device_of(engine.log, text) is None
+    assert credentials.authenticate_device(engine.log, text) is None
     credential = _paired(engine)
-    assert credentials.device_of(engine.log, text) is None
-    assert credentials.device_of(engine.log, f"{credential.device_id}.{text}") is None
-    assert credentials.device_of(engine.log, f"{credential.text}{text or 'x'}") is None
+    assert credentials.authenticate_device(engine.log, text) is None
+    assert credentials.authenticate_device(engine.log, f"{credential.device_id}.{text}") is None
+    assert credentials.authenticate_device(engine.log, f"{credential.text}{text or 'x'}") is None
 
 
 def test_a_credential_does_not_show_its_secret(engine: Engine) -> None:
@@ -58,13 +58,13 @@ def test_a_credential_does_not_show_its_secret(engine: Engine) -> None:
 
 
 def test_rewinding_a_conversation_does_not_restore_a_revoked_device(engine: Engine) -> None:
-    talk = Talk(engine.log, engine, engine.memory)
-    talk.home(USER)
-    sent = talk.send(HOME, Letter("Hello."), USER)
+    talk = ThreadService(engine.log, engine, engine.memory)
+    talk.home_thread(USER)
+    sent = talk.send(HOME, OutgoingMessage("Hello."), USER)
     credential = _paired(engine)
     engine.do(RevokeDevice(credential.device_id))
     talk.rewind(sent.message_id, USER)
-    assert credentials.device_of(engine.log, credential.text) is None
+    assert credentials.authenticate_device(engine.log, credential.text) is None
 
 
 def test_pairing_before_any_code_was_made_is_refused(engine: Engine) -> None:
@@ -73,6 +73,6 @@ def test_pairing_before_any_code_was_made_is_refused(engine: Engine) -> None:
 
 
 def test_a_code_is_long_and_easy_to_read_aloud(engine: Engine) -> None:
-    code = credentials.new_code(engine.log, engine, engine.world, Context(), lives_s=60)
+    code = credentials.make_pairing_code(engine.log, engine, engine.world, Context(), lives_s=60)
     assert len(code) == 10
     assert not set(code) & set("01OIl")

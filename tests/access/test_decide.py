@@ -24,13 +24,13 @@ from everloop.access.events import (
     PasskeyRemoved,
     PasskeyUsed,
 )
-from everloop.access.state import DOORS
+from everloop.access.state import ACCESS_FOLD
 from everloop.errors import Forbidden, Invalid, NotFound
 from everloop.log import Command, Event
-from everloop.log.model.record import microseconds
+from everloop.log.model.record import to_microseconds
 from everloop.testing.deterministic import NEW_YEAR, given
 
-LATER_US = microseconds(NEW_YEAR + timedelta(minutes=10))
+LATER_US = to_microseconds(NEW_YEAR + timedelta(minutes=10))
 CODE = CodeMade("c1", LATER_US)
 PHONE = DevicePaired("dev-1", "phone", "s1", "code", "c1")
 KEY = PasskeyAdded("key", "public", 5, "a key", "localhost")
@@ -38,64 +38,64 @@ COMES = PairDevice("dev-2", "laptop", "s2", "code", "c1")
 
 
 def test_a_code_expires_after_the_given_time() -> None:
-    assert given(DOORS).when(decide.make_code, MakeCode("c1", 600)) == [CODE]
+    assert given(ACCESS_FOLD).when(decide.make_code, MakeCode("c1", 600)) == [CODE]
 
 
 def test_a_valid_code_pairs_a_device() -> None:
-    happened = given(DOORS, CODE).when(decide.pair_device, COMES)
+    happened = given(ACCESS_FOLD, CODE).when(decide.pair_device, COMES)
     assert happened == [DevicePaired("dev-2", "laptop", "s2", "code", "c1")]
 
 
 @pytest.mark.parametrize(
     "before",
-    [(), (CodeMade("c2", LATER_US),), (CODE, PHONE), (CodeMade("c1", microseconds(NEW_YEAR)),)],
+    [(), (CodeMade("c2", LATER_US),), (CODE, PHONE), (CodeMade("c1", to_microseconds(NEW_YEAR)),)],
     ids=["no code", "another code", "a used code", "an expired code"],
 )
 def test_an_unknown_or_expired_code_pairs_nothing(
     before: tuple[CodeMade | DevicePaired, ...],
 ) -> None:
     with pytest.raises(Forbidden, match="wrong, has expired or was already used"):
-        given(DOORS, *before).when(decide.pair_device, COMES)
+        given(ACCESS_FOLD, *before).when(decide.pair_device, COMES)
 
 
 def test_an_expired_code_is_dropped_when_the_next_one_is_made() -> None:
-    late = given(DOORS, CodeMade("old", 1), CODE)
+    late = given(ACCESS_FOLD, CodeMade("old", 1), CODE)
     assert late.state is not None
     assert set(late.state.codes) == {"c1"}
 
 
 def test_an_unknown_way_to_pair_is_refused() -> None:
     with pytest.raises(Invalid, match="not a way to pair"):
-        given(DOORS, CODE).when(decide.pair_device, PairDevice("d", "n", "s", "window", "c1"))
+        given(ACCESS_FOLD, CODE).when(decide.pair_device, PairDevice("d", "n", "s", "window", "c1"))
 
 
 def test_an_unknown_passkey_pairs_nothing() -> None:
     comes = PairDevice("dev-2", "laptop", "s2", "passkey", "key")
     with pytest.raises(Forbidden, match="not known"):
-        given(DOORS).when(decide.pair_device, comes)
-    assert given(DOORS, KEY).when(decide.pair_device, comes)
+        given(ACCESS_FOLD).when(decide.pair_device, comes)
+    assert given(ACCESS_FOLD, KEY).when(decide.pair_device, comes)
 
 
 def test_the_number_of_devices_is_limited() -> None:
     many = [DevicePaired(f"d{n}", "n", "s", "proxy", "me") for n in range(decide.DEVICES_MAX)]
     with pytest.raises(Invalid, match="already"):
-        given(DOORS, CODE, *many).when(decide.pair_device, COMES)
+        given(ACCESS_FOLD, CODE, *many).when(decide.pair_device, COMES)
 
 
 def test_a_device_name_is_one_line_of_limited_length() -> None:
     long = PairDevice("d", f" a\n\tb {'x' * 200}", "s", "code", "c1")
-    (paired,) = given(DOORS, CODE).when(decide.pair_device, long)
+    (paired,) = given(ACCESS_FOLD, CODE).when(decide.pair_device, long)
     assert isinstance(paired, DevicePaired)
     assert paired.name.startswith("a b x")
     assert len(paired.name) == decide.NAME_MAX
     nameless = PairDevice("d", " \n ", "s", "code", "c1")
-    (paired,) = given(DOORS, CODE).when(decide.pair_device, nameless)
+    (paired,) = given(ACCESS_FOLD, CODE).when(decide.pair_device, nameless)
     assert isinstance(paired, DevicePaired)
     assert paired.name == "a device"
 
 
 def test_renaming_needs_a_device_and_a_different_name() -> None:
-    here = given(DOORS, CODE, PHONE)
+    here = given(ACCESS_FOLD, CODE, PHONE)
     assert here.when(decide.rename_device, RenameDevice("dev-1", "my phone")) == [
         DeviceRenamed("dev-1", "my phone")
     ]
@@ -105,34 +105,34 @@ def test_renaming_needs_a_device_and_a_different_name() -> None:
 
 
 def test_revoking_a_device_is_idempotent() -> None:
-    here = given(DOORS, CODE, PHONE)
+    here = given(ACCESS_FOLD, CODE, PHONE)
     assert here.when(decide.revoke_device, RevokeDevice("dev-1")) == [DeviceRevoked("dev-1")]
-    gone = given(DOORS, CODE, PHONE, DeviceRevoked("dev-1"))
+    gone = given(ACCESS_FOLD, CODE, PHONE, DeviceRevoked("dev-1"))
     assert gone.when(decide.revoke_device, RevokeDevice("dev-1")) == []
 
 
 def test_adding_and_removing_a_passkey_is_idempotent() -> None:
     add = AddPasskey("key", "public", 5, "a key", "localhost")
-    assert given(DOORS).when(decide.add_passkey, add) == [KEY]
-    assert given(DOORS, KEY).when(decide.add_passkey, add) == []
+    assert given(ACCESS_FOLD).when(decide.add_passkey, add) == [KEY]
+    assert given(ACCESS_FOLD, KEY).when(decide.add_passkey, add) == []
     remove = RemovePasskey("key")
-    assert given(DOORS, KEY).when(decide.remove_passkey, remove) == [PasskeyRemoved("key")]
-    assert given(DOORS).when(decide.remove_passkey, remove) == []
+    assert given(ACCESS_FOLD, KEY).when(decide.remove_passkey, remove) == [PasskeyRemoved("key")]
+    assert given(ACCESS_FOLD).when(decide.remove_passkey, remove) == []
 
 
 def test_a_counter_that_goes_back_means_a_copied_key() -> None:
-    here = given(DOORS, KEY)
+    here = given(ACCESS_FOLD, KEY)
     assert here.when(decide.use_passkey, UsePasskey("key", 6)) == [PasskeyUsed("key", 6)]
     for count in (5, 4):
         with pytest.raises(Forbidden, match="copied"):
             here.when(decide.use_passkey, UsePasskey("key", count))
     with pytest.raises(Forbidden, match="not known"):
-        given(DOORS).when(decide.use_passkey, UsePasskey("key", 6))
+        given(ACCESS_FOLD).when(decide.use_passkey, UsePasskey("key", 6))
 
 
 def test_a_passkey_without_a_counter_may_sign_repeatedly() -> None:
     still = PasskeyAdded("key", "public", 0, "a key", "localhost")
-    assert given(DOORS, still).when(decide.use_passkey, UsePasskey("key", 0)) == []
+    assert given(ACCESS_FOLD, still).when(decide.use_passkey, UsePasskey("key", 0)) == []
 
 
 @pytest.mark.parametrize(
@@ -149,4 +149,4 @@ def test_only_the_user_manages_access(
     decision: Callable[..., list[Event]], command: Command
 ) -> None:
     with pytest.raises(Forbidden, match="only the user"):
-        given(DOORS, CODE, PHONE, KEY).when(decision, command, actor="agent:cli")
+        given(ACCESS_FOLD, CODE, PHONE, KEY).when(decision, command, actor="agent:cli")

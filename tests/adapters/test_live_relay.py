@@ -8,7 +8,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from everloop.adapters.live_relay import Overhearing
+from everloop.adapters.live_relay import LiveAnswerRelay
 from everloop.turns.live import LiveAnswers, LiveText
 
 PATIENCE_S = 30.0
@@ -22,7 +22,7 @@ def process(
     live, heard, mine = LiveAnswers(), SimpleQueue[LiveText](), threading.Event()
     if conducts:
         mine.set()
-    overhearing = Overhearing(folder, live, mine)
+    overhearing = LiveAnswerRelay(folder, live, mine)
     overhearing.start()
     live.watch(heard.put)
     yield live, heard
@@ -87,13 +87,13 @@ def test_a_late_process_receives_the_whole_text(tmp_path: Path) -> None:
 def test_files_of_a_crashed_process_are_removed_and_their_answers_end(tmp_path: Path) -> None:
     dead, conducts = LiveAnswers(), threading.Event()
     conducts.set()
-    left = Overhearing(tmp_path, dead, conducts)
+    left = LiveAnswerRelay(tmp_path, dead, conducts)
     left.start()
     dead.begin("home", "trn-1")
     dead.append("trn-1", "Cut")
     with process(tmp_path, conducts=False) as (_, heard):
         assert heard.get(timeout=PATIENCE_S).text == "Cut"
-        Overhearing(tmp_path, LiveAnswers(), conducts).clear()
+        LiveAnswerRelay(tmp_path, LiveAnswers(), conducts).clear()
         assert heard.get(timeout=PATIENCE_S).text == ""
     left.stop()
     dead.end("trn-1")

@@ -14,10 +14,10 @@ import pytest
 from tests.interfaces.http.serving import served
 from tests.thread.fixtures import PLAIN, parlour
 
-from everloop.adapters.mcp_client import ToolServers, examine, tool_name
+from everloop.adapters.mcp_client import ToolServers, check_servers, tool_name
 from everloop.errors import Invalid, NotFound, RunnerFailed
 from everloop.ports import ToolCall
-from everloop.settings import Settings, described, load
+from everloop.settings import Settings, describe_settings, load
 from everloop.testing.model import Script
 from everloop.thread.model.commands import HOME
 from everloop.turns.tool_servers import ToolServer
@@ -159,14 +159,14 @@ def test_a_missing_server_is_down_and_the_others_work() -> None:
     ids=["program", "folder", "permission", "address"],
 )
 def test_the_reason_for_a_failed_start_is_reported(server: ToolServer, told: str) -> None:
-    (health,) = examine({"broken": server})
+    (health,) = check_servers({"broken": server})
     assert health.state == "down"
     assert told in health.problem
     assert "Errno" not in health.problem
 
 
 def test_a_health_check_leaves_nothing_running() -> None:
-    (health,) = examine({"small": SMALL})
+    (health,) = check_servers({"small": SMALL})
     assert health.state == "up"
     assert "small__add" in health.tools
 
@@ -218,7 +218,7 @@ def _stopped_after_s(tmp_path: Path) -> float:
         assert (answer.state, answer.text) == ("stopped", "Let me look. ")
         (used,) = talking.turn(sent).tools
         assert (used.name, used.failed) == ("small__dawdle", True)
-        assert len(talking.model.asked) == 1
+        assert len(talking.model.calls) == 1
         assert servers.run(call("small__add", left=1, right=2), NEVER).endswith("3")
         servers.close()
     return took_s
@@ -248,7 +248,7 @@ def test_servers_are_read_from_the_settings_file_and_secrets_are_not_shown(tmp_p
     settings = load({}, home=str(tmp_path))
     assert settings.tools["files"].args == ("--read-only",)
     assert "secret" not in repr(settings.tools)
-    (shown,) = [one for one in described(settings) if one.name == "tools"]
+    (shown,) = [one for one in describe_settings(settings) if one.name == "tools"]
     assert (shown.value, shown.default) == ("files, web", "")
 
 

@@ -15,7 +15,7 @@ from everloop.background.followers import CLAIM, Followers, FollowerTask, Reacti
 from everloop.log import Fact, Log
 from everloop.log.model.facts import NoteWritten
 from everloop.memory.model.commands import RememberItem
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.postgres import PostgresServer
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ def _note(log: Log, text: str) -> int:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Generator[Log]:
-    opened = Stage().open(tmp_path / "everloop.db", [])
+    opened = DeterministicWorld().open(tmp_path / "everloop.db", [])
     yield opened
     opened.close()
 
@@ -81,7 +81,7 @@ def test_a_checkpoint_beyond_a_restored_log_counts_for_nothing(log: Log, tmp_pat
 def test_one_process_at_a_time_catches_up(log: Log) -> None:
     recorder = Recorder(log)
     _note(log, "a")
-    claim = log.own(CLAIM)
+    claim = log.claim(CLAIM)
     assert claim is not None
     with claim:
         recorder.followers.catch_up()

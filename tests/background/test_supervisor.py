@@ -14,12 +14,12 @@ from everloop.background.task import BackgroundTask
 from everloop.errors import Unavailable
 from everloop.log import Log
 from everloop.log.ownership import Claim
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Generator[Log]:
-    opened = Stage().open(tmp_path / "everloop.db", [])
+    opened = DeterministicWorld().open(tmp_path / "everloop.db", [])
     yield opened
     opened.close()
 
@@ -53,7 +53,7 @@ def test_the_health_of_every_task_is_published_while_they_run(log: Log, tmp_path
 
 
 def test_a_task_whose_claim_another_process_holds_is_on_standby(log: Log) -> None:
-    claim = log.own("two")
+    claim = log.claim("two")
     assert claim is not None
     task = Waiting(log, "two", claim="two")
     assert task.health().state == "starting"

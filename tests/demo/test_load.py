@@ -8,17 +8,17 @@ import pytest
 
 from everloop.adapters.system import system_world
 from everloop.app import USER, Engine
-from everloop.demo.load import Loaded, in_its_own_words, load_demo
-from everloop.demo.story import exchanges, kept
+from everloop.demo.load import DemoCounts, load_demo, summarise_without_model
+from everloop.demo.story import exchanges, load_content
 from everloop.errors import Conflict
 from everloop.log.integrity.verify import verify
 from everloop.memory.browse import queries as memories
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import Filter, asker
+from everloop.memory.projections.queries import Filter, load_viewer
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.thread.model.calendar_windows import window_of
+from everloop.thread.model.calendar_windows import parse_window
 from everloop.thread.queries import branches, threads
 
 LOCK_WAIT_S = 10
@@ -27,7 +27,7 @@ SETTINGS = Settings(memory=MemorySettings(embedder="none"))
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, Loaded]]:
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, DemoCounts]]:
     """An engine with the year in it; nobody writes to it."""
     home: Path = tmp_path_factory.mktemp("demo") / "home"
     done = load_demo(home, SETTINGS, system_world(LOCK_WAIT_S))
@@ -58,32 +58,34 @@ def test_messages_are_in_order_whenever_the_demo_is_loaded(now: datetime) -> Non
 
 def test_quotes_of_lessons_occur_in_messages() -> None:
     words = "\n".join(one.question for one in exchanges(NOW))
-    assert all(quote in words for lesson in kept().lesson for quote in lesson.quotes)
+    assert all(quote in words for lesson in load_content().lesson for quote in lesson.quotes)
 
 
-def test_messages_keep_their_original_days(loaded: tuple[Engine, Loaded]) -> None:
+def test_messages_keep_their_original_days(loaded: tuple[Engine, DemoCounts]) -> None:
     engine, done = loaded
     with engine.reading() as reader:
-        first = threads.from_day(reader, "home", "2025-01-06", "2025-01-07")
+        first = threads.messages_of_days(reader, "home", "2025-01-06", "2025-01-07")
         titles = {thread.title for thread in threads.threads(reader)}
     assert first[0].text.startswith("First Monday of the year.")
     assert {"Portuguese", "The workshop moves"} <= titles
     assert done.messages == 2 * len(list(exchanges(NOW)))
 
 
-def test_contradicting_memories_coexist(loaded: tuple[Engine, Loaded]) -> None:
+def test_contradicting_memories_coexist(loaded: tuple[Engine, DemoCounts]) -> None:
     engine, _ = loaded
     with engine.reading() as reader:
-        who = asker(reader, OWNER)
-        items, _ = memories.page(reader, who, Filter(kinds=("fact",)), pinned=False, limit=100)
+        who = load_viewer(reader, OWNER)
+        items, _ = memories.page_by_time(
+            reader, who, Filter(kinds=("fact",)), pinned=False, limit=100
+        )
         target = next(item for item in items if "is 50 percent" in item.text)
-        life = memories.life(reader, who, target.item_id)
+        life = memories.item_history(reader, who, target.item_id)
     assert [item.text for item in life.contradictions] == [
         "The humidity target for the workshop is 45 percent."
     ]
 
 
-def test_some_lessons_are_on_trial_and_some_are_promoted(loaded: tuple[Engine, Loaded]) -> None:
+def test_some_lessons_are_on_trial_and_some_are_promoted(loaded: tuple[Engine, DemoCounts]) -> None:
     engine, _ = loaded
     lessons = engine.lessons.page(OWNER, (), limit=50, offset=0).lessons
     assert {"pending", "active", "promoted"} == {lesson.status for lesson in lessons}
@@ -111,18 +113,18 @@ def test_a_summary_keeps_questions_and_decisions() -> None:
         "2025-03-09 11:20 user: Heating yes. Door 94 cm. I take it.",
         "2025-03-09 11:21 assistant: **Decided: it moves.** It passes.\n> Next: give notice.",
     ]
-    gist = in_its_own_words(window_of("day:2025-03-09"), lines, 100)
+    gist = summarise_without_model(parse_window("day:2025-03-09"), lines, 100)
     assert gist.text == "Heating yes. Door 94 cm. Decided: it moves."
     assert gist.title == "Heating yes"
 
 
 def test_a_log_with_a_year_in_it_verifies_while_it_is_open(
-    loaded: tuple[Engine, Loaded],
+    loaded: tuple[Engine, DemoCounts],
 ) -> None:
     assert verify(loaded[0].log).ok
 
 
-def test_model_usage_is_spread_over_the_year(loaded: tuple[Engine, Loaded]) -> None:
+def test_model_usage_is_spread_over_the_year(loaded: tuple[Engine, DemoCounts]) -> None:
     engine, _ = loaded
     with engine.reading() as reader:
         rows = reader.rows("SELECT at, purpose FROM thread_calls")
@@ -132,15 +134,15 @@ def test_model_usage_is_spread_over_the_year(loaded: tuple[Engine, Loaded]) -> N
 
 
 def test_the_home_thread_has_an_alternative_branch_and_stays_on_the_first(
-    loaded: tuple[Engine, Loaded],
+    loaded: tuple[Engine, DemoCounts],
 ) -> None:
     engine, _ = loaded
-    lines = branches.lines(engine.log, "home")
+    lines = branches.thread_branches(engine.log, "home")
     assert [line.standing for line in lines] == [True, False]
     assert lines[1].own == 2
 
 
-def test_there_is_a_crew_and_a_host_that_is_trusted(loaded: tuple[Engine, Loaded]) -> None:
+def test_there_is_a_crew_and_a_host_that_is_trusted(loaded: tuple[Engine, DemoCounts]) -> None:
     engine, _ = loaded
-    assert all(engine.crew.headlines(OWNER, sort) for sort in ("skill", "persona", "team"))
+    assert all(engine.crew.entry_summaries(OWNER, sort) for sort in ("skill", "persona", "team"))
     assert [host.host for host in engine.lessons.hosts() if host.trusted] == ["claude-code"]

@@ -5,7 +5,7 @@ import secrets
 
 import pytest
 
-from everloop.testing.seeded_random import Chance
+from everloop.testing.seeded_random import SeededRandom
 
 VARIABLE = "FAULT_SEED"
 
@@ -20,6 +20,6 @@ def seed(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.fixture
-def chance(seed: int) -> Chance:
+def chance(seed: int) -> SeededRandom:
     """Random choices, from the seed."""
-    return Chance(seed)
+    return SeededRandom(seed)

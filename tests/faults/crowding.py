@@ -20,8 +20,8 @@ from tests.log.samples import Said, Tally
 from everloop.adapters.system import system_world
 from everloop.errors import Conflict
 from everloop.log import Log, Record, open_log
-from everloop.testing.log_audit import audit, stored
-from everloop.testing.seeded_random import Chance
+from everloop.testing.log_audit import audit, read_records
+from everloop.testing.seeded_random import SeededRandom
 
 LOCK_WAIT_S = 60.0
 STREAMS = ("a", "b", "c", "d", "e")
@@ -89,7 +89,7 @@ def _start(order: Order, number: int, gate: int, opener: int) -> int:
 def _append_all(order: Order, number: int) -> Report:
     path = Path(order.folder) / "everloop.db"
     log = open_log(path, VIEWS, world=system_world(LOCK_WAIT_S), limits=LIMITS)
-    chance = Chance(order.seed + number)
+    chance = SeededRandom(order.seed + number)
     report = Report()
     for turn in range(order.appends):
         stream, text = chance.choice(STREAMS), f"{number}-{turn}"
@@ -105,7 +105,7 @@ def _append_all(order: Order, number: int) -> Report:
 def _append_expecting(log: Log, stream: str, text: str, report: Report, manner: Manner) -> None:
     while True:
         with log.file.reading() as reader:
-            version = reader.tail(stream, log.file.branches.home_of(stream))[0]
+            version = reader.stream_head(stream, log.file.branches.current_branch_of(stream))[0]
         try:
             receipt = log.append(
                 stream, [Said(text)], actor=ACTOR, expected=version, request_id=text
@@ -123,7 +123,7 @@ def _append_expecting(log: Log, stream: str, text: str, report: Report, manner: 
 def judge(order: Order, reports: list[Report]) -> Outcome:
     """Compare the stored records with the reports of the processes."""
     path = Path(order.folder) / "everloop.db"
-    records = stored(path)
+    records = read_records(path)
     said = [entry for report in reports for entry in report.appended]
     problems = [
         *audit(path, VIEWS),

@@ -28,8 +28,8 @@ from tests.log.samples import Said
 from everloop.adapters.system import system_world
 from everloop.log import Receipt, Record, open_log
 from everloop.log.integrity.verify import verify
-from everloop.testing.log_audit import audit, stored
-from everloop.testing.seeded_random import Chance
+from everloop.testing.log_audit import audit, read_records
+from everloop.testing.seeded_random import SeededRandom
 
 LOCK_WAIT_S = 60.0
 LIFE_MAX_S = 0.03  # between two kills
@@ -99,7 +99,7 @@ class Writer:
     def _request(self, number: int) -> Receipt:
         log, request = self._log, f"{self.name}-{number}"
         if number % 10 == 9:
-            log.upkeep.checkpoint()
+            log.maintenance.checkpoint()
         match kind_of(number):
             case "retract":
                 before = self._before(number)
@@ -119,7 +119,7 @@ class Writer:
 
     def _before(self, number: int) -> int:
         with self._log.file.reading() as reader:
-            return reader.requested(f"{self.name}-{number - 1}")[0].position
+            return reader.records_of_request(f"{self.name}-{number - 1}")[0].position
 
 
 def kind_of(number: int) -> str:
@@ -141,7 +141,7 @@ def last_acknowledged(notes: Path) -> int:
 
 def drive(order: Order) -> int:
     """Kill and restart writers; returns how many kills hit one that was alive."""
-    chance = Chance(order.seed)
+    chance = SeededRandom(order.seed)
     names = [f"w{number}" for number in range(order.writers)]
     alive = {name: _start(order, name) for name in names}
     hit = 0
@@ -181,7 +181,7 @@ def _kill(pid: int) -> bool:
 def judge(order: Order, hit: int) -> Outcome:
     """Compare the stored records with what was acknowledged."""
     folder = Path(order.folder)
-    records = stored(folder / "everloop.db")
+    records = read_records(folder / "everloop.db")
     acknowledged = {
         f"w{n}": last_acknowledged(folder / f"w{n}.acknowledged") for n in range(order.writers)
     }

@@ -14,10 +14,10 @@ from everloop.errors import Corrupt, EverloopError
 from everloop.log import Log, Record
 from everloop.log.integrity.verify import Verification, verify
 from everloop.log.transfer.archive import export_jsonl
-from everloop.testing.deterministic import Stage
-from everloop.testing.log_audit import audit, stored
-from everloop.testing.seeded_random import Chance
-from everloop.testing.sqlite_pages import Extent, extents
+from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.log_audit import audit, read_records
+from everloop.testing.seeded_random import SeededRandom
+from everloop.testing.sqlite_pages import ByteRange, row_byte_ranges
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Specimen:
     content: bytes
     records: list[Record]
     lines: dict[int, bytes]  # of its export, by position
-    extents: list[Extent]
+    extents: list[ByteRange]
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def specimen(tmp_path_factory: pytest.TempPathFactory) -> Specimen:
     lines = exported(engine.log, path.with_suffix(".jsonl"))
     engine.close()
     assert audit(path, VIEWS) == []
-    return Specimen(path.read_bytes(), stored(path), lines, extents(path, "log"))
+    return Specimen(path.read_bytes(), read_records(path), lines, row_byte_ranges(path, "log"))
 
 
 def exported(log: Log, path: Path) -> dict[int, bytes]:
@@ -66,7 +66,7 @@ class Flipped:
         damaged[self.offset] ^= self.flip
         path = self.folder / "everloop.db"
         path.write_bytes(damaged)
-        return Stage().open(path, VIEWS, limits=LIMITS)
+        return DeterministicWorld().open(path, VIEWS, limits=LIMITS)
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def reports_position(found: Verification, position: int) -> bool:
 @pytest.mark.parametrize("flips", [1_000, pytest.param(20_000, marks=pytest.mark.soak)])
 @pytest.mark.promise("P-LOG-14")
 def test_every_flipped_byte_of_a_record_is_found_and_the_rest_can_be_exported(
-    specimen: Specimen, folder: Path, chance: Chance, flips: int
+    specimen: Specimen, folder: Path, chance: SeededRandom, flips: int
 ) -> None:
     wrong: dict[tuple[int, ...], object] = {}
     for _ in range(flips):
@@ -136,7 +136,7 @@ def undetected_changes(specimen: Specimen, flipped: Flipped) -> str:
 
 @pytest.mark.parametrize("flips", [300, pytest.param(20_000, marks=pytest.mark.soak)])
 def test_a_flipped_byte_anywhere_is_found_or_changes_no_content(
-    specimen: Specimen, folder: Path, chance: Chance, flips: int
+    specimen: Specimen, folder: Path, chance: SeededRandom, flips: int
 ) -> None:
     wrong: dict[tuple[int, ...], object] = {}
     for _ in range(flips):
@@ -171,7 +171,7 @@ def unexpected_errors(specimen: Specimen, flipped: Flipped) -> str:
 
 @pytest.mark.parametrize("flips", [150, pytest.param(20_000, marks=pytest.mark.soak)])
 def test_reading_a_flipped_byte_of_a_record_raises_corrupt(
-    specimen: Specimen, folder: Path, chance: Chance, flips: int
+    specimen: Specimen, folder: Path, chance: SeededRandom, flips: int
 ) -> None:
     wrong: dict[tuple[int, ...], object] = {}
     for _ in range(flips):

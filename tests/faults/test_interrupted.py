@@ -14,10 +14,10 @@ from tests.log.samples import Said
 
 from everloop.errors import Unavailable
 from everloop.log import Draft, Event, Fact, Log, Projection, on
-from everloop.log.write.append import Desk, Work
-from everloop.testing.deterministic import Stage
+from everloop.log.write.append import AppendRequest, TransactionContext
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.log_audit import audit
-from everloop.testing.power_loss_disk import power_disk
+from everloop.testing.power_loss_disk import power_loss_disk
 
 
 class Fussy(Projection):
@@ -36,18 +36,18 @@ class Fussy(Projection):
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Log]:
-    with closing(Stage().open(tmp_path / "everloop.db", [*VIEWS, Fussy()])) as opened:
+    with closing(DeterministicWorld().open(tmp_path / "everloop.db", [*VIEWS, Fussy()])) as opened:
         yield opened
 
 
-def work(log: Log, text: str) -> Work:
-    return log.work("s", lambda _: [Draft(Said(text))], actor=ACTOR, request_id=text)
+def work(log: Log, text: str) -> AppendRequest:
+    return log.prepare_append("s", lambda _: [Draft(Said(text))], actor=ACTOR, request_id=text)
 
 
-def commit(log: Log, batch: Sequence[Work]) -> None:
+def commit(log: Log, batch: Sequence[AppendRequest]) -> None:
     """Write a batch directly, so that these appends surely share a transaction."""
-    with log.writer.pen:
-        log.scribe.commit(batch)
+    with log.commit_queue.write_lock:
+        log.transactions.commit(batch)
 
 
 @pytest.mark.parametrize(("bad", "error"), [("raise", KeyError), ("check", apsw.ConstraintError)])
@@ -68,7 +68,7 @@ def test_asyncio_callers_get_their_results_when_one_of_them_fails(log: Log, bad:
     async def everyone() -> list[object]:
         texts = ["a", "b", bad, "c"]
         return await asyncio.gather(
-            *[log.append_soon("s", [Said(text)], actor=ACTOR) for text in texts],
+            *[log.append_async("s", [Said(text)], actor=ACTOR) for text in texts],
             return_exceptions=True,
         )
 
@@ -81,12 +81,12 @@ def test_asyncio_callers_get_their_results_when_one_of_them_fails(log: Log, bad:
 def test_an_interrupted_append_is_not_reported_as_durable(
     log: Log, interruption: type[BaseException]
 ) -> None:
-    def interrupt(_: Desk) -> list[Draft]:
+    def interrupt(_: TransactionContext) -> list[Draft]:
         raise interruption
 
     before, after = work(log, "before"), work(log, "after")
     with pytest.raises(interruption):
-        commit(log, [before, log.work("s", interrupt, actor=ACTOR), after])
+        commit(log, [before, log.prepare_append("s", interrupt, actor=ACTOR), after])
     for waiting in (before, after):
         with pytest.raises(Unavailable, match="interrupted") as told:
             waiting.outcome()
@@ -96,21 +96,21 @@ def test_an_interrupted_append_is_not_reported_as_durable(
 
 
 def test_asyncio_callers_are_still_served_after_a_system_exit_in_a_decision(log: Log) -> None:
-    def leave(_: Desk) -> list[Draft]:
+    def leave(_: TransactionContext) -> list[Draft]:
         raise SystemExit
 
     async def everyone() -> int:
         with pytest.raises(Unavailable, match="interrupted"):
-            await log.writer.write_soon(log.work("s", leave, actor=ACTOR))
-        return (await log.append_soon("s", [Said("later")], actor=ACTOR)).position
+            await log.commit_queue.write_async(log.prepare_append("s", leave, actor=ACTOR))
+        return (await log.append_async("s", [Said("later")], actor=ACTOR)).position
 
     assert asyncio.run(asyncio.wait_for(everyone(), timeout=60)) == 1
 
 
 def test_an_uncommitted_rewind_is_not_visible_to_others(tmp_path: Path) -> None:
     seen: list[list[Event]] = []
-    with power_disk() as disk, ThreadPoolExecutor(1) as other_thread:
-        log = Stage(vfs=disk.name).open(tmp_path / "everloop.db", VIEWS)
+    with power_loss_disk() as disk, ThreadPoolExecutor(1) as other_thread:
+        log = DeterministicWorld(vfs=disk.name).open(tmp_path / "everloop.db", VIEWS)
         for number in range(5):
             log.append("s", [Said(f"{number}")], actor=ACTOR)
         events = [fact.event for fact in log.read("s")]

@@ -18,8 +18,8 @@ from tests.faults.workload import (
 )
 
 from everloop.errors import EverloopError, Unavailable
-from everloop.testing.faulty_disk import Fault, FaultyDisk, Kind, faulty_disk
-from everloop.testing.log_audit import audit, stored
+from everloop.testing.faulty_disk import DiskFault, FaultKind, FaultyDisk, faulty_disk
+from everloop.testing.log_audit import audit, read_records
 
 T = TypeVar("T")
 Repeat = Callable[[Step], Step | None]
@@ -77,7 +77,7 @@ def swallow(step: Step) -> None:
     del step
 
 
-def problems_after(fault: Fault, repeat: Repeat = same_request) -> list[str] | None:
+def problems_after(fault: DiskFault, repeat: Repeat = same_request) -> list[str] | None:
     """The problems after a workload with a fault; None if the fault never occurred."""
     with scratch_folder() as folder, faulty_disk() as disk:
         path = folder / "everloop.db"
@@ -89,14 +89,14 @@ def problems_after(fault: Fault, repeat: Repeat = same_request) -> list[str] | N
             return [f"escaped: {problem!r}"]
         return (
             [*_audit_problems(path), *_unclear(trial.errors), *trial.misfolded]
-            if disk.struck
+            if disk.failures
             else None
         )
 
 
 def _audit_problems(path: Path) -> Iterator[str]:
     yield from audit(path, VIEWS)
-    yield from steps_not_done_once(stored(path), STEPS)
+    yield from steps_not_done_once(read_records(path), STEPS)
     with open_engine(path) as engine:
         yield from wrongly_folded_streams(engine.log)
 
@@ -107,11 +107,11 @@ def _unclear(errors: list[EverloopError]) -> Iterator[str]:
             yield f"an unclear error: {error!r}, hint {error.hint!r}"
 
 
-def sweep(kind: Kind, *, lasting: bool, points: Iterable[int]) -> dict[int, list[str]]:
+def sweep(kind: FaultKind, *, lasting: bool, points: Iterable[int]) -> dict[int, list[str]]:
     """The fault points that ended badly, and how; up to where the workload ends."""
     bad: dict[int, list[str]] = {}
     for at in points:
-        problems = problems_after(Fault(kind, at, lasting))
+        problems = problems_after(DiskFault(kind, at, lasting))
         if problems is None:
             return bad
         if problems:
@@ -123,19 +123,19 @@ def sweep(kind: Kind, *, lasting: bool, points: Iterable[int]) -> dict[int, list
 @pytest.mark.parametrize(
     ("kind", "lasting", "stride"),
     [
-        (Kind.ERROR, False, 1),
-        (Kind.FULL, True, 5),  # every fifth call, from another one each time
-        (Kind.TORN, False, 5),
-        pytest.param(Kind.ERROR, True, 1, marks=pytest.mark.soak),
-        pytest.param(Kind.FULL, True, 1, marks=pytest.mark.soak),
-        pytest.param(Kind.FULL, False, 1, marks=pytest.mark.soak),
-        pytest.param(Kind.TORN, True, 1, marks=pytest.mark.soak),
-        pytest.param(Kind.TORN, False, 1, marks=pytest.mark.soak),
+        (FaultKind.ERROR, False, 1),
+        (FaultKind.FULL, True, 5),  # every fifth call, from another one each time
+        (FaultKind.TORN, False, 5),
+        pytest.param(FaultKind.ERROR, True, 1, marks=pytest.mark.soak),
+        pytest.param(FaultKind.FULL, True, 1, marks=pytest.mark.soak),
+        pytest.param(FaultKind.FULL, False, 1, marks=pytest.mark.soak),
+        pytest.param(FaultKind.TORN, True, 1, marks=pytest.mark.soak),
+        pytest.param(FaultKind.TORN, False, 1, marks=pytest.mark.soak),
     ],
 )
 @pytest.mark.promise("P-LOG-2")
 def test_a_failure_of_any_io_call_loses_nothing_and_repeats_nothing(
-    seed: int, kind: Kind, lasting: bool, stride: int, part: int
+    seed: int, kind: FaultKind, lasting: bool, stride: int, part: int
 ) -> None:
     first = 1 + seed % stride
     assert sweep(kind, lasting=lasting, points=count(first + part * stride, PARTS * stride)) == {}
@@ -143,7 +143,8 @@ def test_a_failure_of_any_io_call_loses_nothing_and_repeats_nothing(
 
 def test_control_an_error_treated_as_success_is_detected() -> None:
     bad = [
-        problems_after(Fault(Kind.ERROR, at, lasting=True), swallow) for at in range(100, 400, 50)
+        problems_after(DiskFault(FaultKind.ERROR, at, lasting=True), swallow)
+        for at in range(100, 400, 50)
     ]
     assert all(bad)
 
@@ -154,10 +155,10 @@ def test_control_a_retry_with_another_id_is_detected_if_the_first_was_recorded()
 
 def was_done_twice(at: int) -> bool:
     """Whether a fault made a bad caller do something twice: an error came, the record too."""
-    problems = problems_after(Fault(Kind.ERROR, at, lasting=True), another_request) or []
+    problems = problems_after(DiskFault(FaultKind.ERROR, at, lasting=True), another_request) or []
     missing = [problem for problem in problems if ": 0 records" in problem]
     return bool(problems) and not missing
 
 
 def test_a_fault_after_the_end_of_the_workload_has_no_effect() -> None:
-    assert problems_after(Fault(Kind.ERROR, at=1_000_000)) is None
+    assert problems_after(DiskFault(FaultKind.ERROR, at=1_000_000)) is None

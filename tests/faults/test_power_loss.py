@@ -15,14 +15,14 @@ from tests.log.samples import Said
 from everloop.app import Engine
 from everloop.errors import NotFound
 from everloop.log import Log, Receipt
-from everloop.log.read.folded_state import States
+from everloop.log.read.folded_state import StateCache
 from everloop.log.read.lineage import Lineage
 from everloop.log.sqlite.file import LogFile
-from everloop.log.write.transaction import Scribe
-from everloop.testing.deterministic import Stage
-from everloop.testing.log_audit import audit, stored
-from everloop.testing.power_loss_disk import Image, PowerDisk, power_disk, write_image
-from everloop.testing.seeded_random import Chance
+from everloop.log.write.transaction import TransactionWriter
+from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.log_audit import audit, read_records
+from everloop.testing.power_loss_disk import DiskImage, PowerLossDisk, power_loss_disk, write_image
+from everloop.testing.seeded_random import SeededRandom
 
 STEPS = 25  # in one session
 CALLS_PER_CUT = 12
@@ -32,14 +32,14 @@ Open = Callable[[Path, str], Log]
 
 def open_durably(path: Path, vfs: str) -> Log:
     """Open a log with full durability, as in production."""
-    return Stage(vfs=vfs).open(path, VIEWS, limits=LIMITS)
+    return DeterministicWorld(vfs=vfs).open(path, VIEWS, limits=LIMITS)
 
 
 @dataclass(frozen=True)
 class Left:
     """What a power cut left, and what had been acknowledged before it."""
 
-    image: Image
+    image: DiskImage
     acknowledged: tuple[Receipt, ...]
 
 
@@ -50,8 +50,8 @@ NOTHING = Left({}, ())
 class Session:
     """An engine on a disk that may lose power before any call."""
 
-    chance: Chance
-    disk: PowerDisk
+    chance: SeededRandom
+    disk: PowerLossDisk
     open: Open
     path: Path
     name: str
@@ -87,7 +87,7 @@ class Session:
             case "fork":
                 self._note(log.fork(name=request, actor=ACTOR, request_id=request))
             case "checkpoint":
-                log.upkeep.checkpoint()
+                log.maintenance.checkpoint()
             case "reopen":
                 engine.close()
                 return self._engine()
@@ -126,7 +126,7 @@ def after(left: Left) -> list[str]:
         path = folder / "everloop.db"
         write_image(left.image, folder)
         try:
-            log = Stage().open(path, VIEWS, limits=LIMITS)
+            log = DeterministicWorld().open(path, VIEWS, limits=LIMITS)
             log.append("after", [Said("the power is back")], actor=ACTOR)
             log.close()
             return [*lost(path, left.acknowledged), *audit(path, VIEWS)]
@@ -136,7 +136,7 @@ def after(left: Left) -> list[str]:
 
 def lost(path: Path, acknowledged: Sequence[Receipt]) -> list[str]:
     """Which of the acknowledged requests are not there exactly as they were acknowledged."""
-    found = Counter(record.request_id for record in stored(path))
+    found = Counter(record.request_id for record in read_records(path))
     return [
         f"lost: {receipt.request_id}"
         for receipt in acknowledged
@@ -144,7 +144,7 @@ def lost(path: Path, acknowledged: Sequence[Receipt]) -> list[str]:
     ]
 
 
-def run_power_cuts(chance: Chance, cuts: int, *, open: Open = open_durably) -> Counter[str]:
+def run_power_cuts(chance: SeededRandom, cuts: int, *, open: Open = open_durably) -> Counter[str]:
     """Run sessions with power cuts; returns the problems, with counts."""
     outcome: Counter[str] = Counter()
     sessions = 0
@@ -164,9 +164,9 @@ def run_power_cuts(chance: Chance, cuts: int, *, open: Open = open_durably) -> C
     return outcome
 
 
-def one_session(chance: Chance, start: Left, open: Open, name: str) -> list[Left]:
+def one_session(chance: SeededRandom, start: Left, open: Open, name: str) -> list[Left]:
     """Continue from what a power cut left, and check what the next cuts leave."""
-    with scratch_folder() as folder, power_disk() as disk:
+    with scratch_folder() as folder, power_loss_disk() as disk:
         write_image(start.image, folder)
         session = Session(chance, disk, open, folder / "everloop.db", name)
         session.acknowledged.extend(start.acknowledged)
@@ -176,7 +176,7 @@ def one_session(chance: Chance, start: Left, open: Open, name: str) -> list[Left
 
 @pytest.mark.parametrize("cuts", [*[500] * 4, pytest.param(200_000, marks=pytest.mark.soak)])
 @pytest.mark.promise("P-LOG-2")
-def test_a_power_cut_loses_nothing_that_was_acknowledged(chance: Chance, cuts: int) -> None:
+def test_a_power_cut_loses_nothing_that_was_acknowledged(chance: SeededRandom, cuts: int) -> None:
     outcome = run_power_cuts(chance, cuts)
     assert outcome.pop("cuts") >= cuts
     assert outcome == {}
@@ -209,9 +209,9 @@ def open_without_sync(file_class: type[CarelessFile]) -> Open:
     """A way to open a log so that acknowledged does not mean durable."""
 
     def open_carelessly(path: Path, vfs: str) -> Log:
-        world = Stage(vfs=vfs).world
+        world = DeterministicWorld(vfs=vfs).world
         file = file_class(path, [Lineage(), *VIEWS], world)
-        scribe = Scribe(file, States(LIMITS), world, limits=LIMITS)
+        scribe = TransactionWriter(file, StateCache(LIMITS), world, limits=LIMITS)
         return Log(file, scribe, world.ids, limits=LIMITS, beside=lambda p: open_durably(p, vfs))
 
     return open_carelessly
@@ -219,6 +219,6 @@ def open_without_sync(file_class: type[CarelessFile]) -> Open:
 
 @pytest.mark.parametrize("file_class", [OffFile, NormalFile])
 def test_control_a_log_that_does_not_sync_loses_appends(
-    chance: Chance, file_class: type[CarelessFile]
+    chance: SeededRandom, file_class: type[CarelessFile]
 ) -> None:
     assert run_power_cuts(chance, 100, open=open_without_sync(file_class))["lost"] > 0

@@ -14,10 +14,10 @@ from everloop.log import Draft, Log, Receipt
 from everloop.log.integrity.verify import verify
 from everloop.log.maintenance.backup import make_backup
 from everloop.log.transfer.archive import export_jsonl
-from everloop.testing.deterministic import NEW_YEAR, Stage
+from everloop.testing.deterministic import NEW_YEAR, DeterministicWorld
 from everloop.testing.log_audit import audit
-from everloop.testing.power_loss_disk import power_disk
-from everloop.testing.seeded_random import Chance
+from everloop.testing.power_loss_disk import power_loss_disk
+from everloop.testing.seeded_random import SeededRandom
 
 # Words that share no beginning with any other, so that a full-text index cannot abridge them.
 SECRET = "qxheliotrope jvmarigold"  # noqa: S105 - a secret for a diary, not a password
@@ -26,7 +26,9 @@ WORDS = [b"qxheliotrope", b"jvmarigold"]
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Log]:
-    with closing(Stage().open(tmp_path / "everloop.db", VIEWS, limits=LIMITS)) as opened:
+    with closing(
+        DeterministicWorld().open(tmp_path / "everloop.db", VIEWS, limits=LIMITS)
+    ) as opened:
         yield opened
 
 
@@ -103,9 +105,9 @@ def test_the_chain_verifies_and_views_equal_their_replay_after_a_purge(
     assert audit(tmp_path / "everloop.db", VIEWS) == []
 
 
-def test_a_finished_purge_survives_a_power_loss(tmp_path: Path, chance: Chance) -> None:
-    with power_disk() as disk:
-        log = Stage(vfs=disk.name).open(tmp_path / "everloop.db", VIEWS, limits=LIMITS)
+def test_a_finished_purge_survives_a_power_loss(tmp_path: Path, chance: SeededRandom) -> None:
+    with power_loss_disk() as disk:
+        log = DeterministicWorld(vfs=disk.name).open(tmp_path / "everloop.db", VIEWS, limits=LIMITS)
         purge(log, write_secret(log))
         images = [disk.cut(chance) for _ in range(200)]
         log.close()

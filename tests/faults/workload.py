@@ -13,10 +13,10 @@ from pathlib import Path
 from tests.log.samples import WORDS, Said, Sayings, Tally, Words
 
 from everloop.app import Engine
-from everloop.log import MAIN, Asking, Command, Decider, Draft, Limits, Log, Record
+from everloop.log import MAIN, Command, Decider, DecisionContext, Draft, Limits, Log, Record
 from everloop.log.integrity.rebuild import rebuild
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 VIEWS = (Sayings(), Tally())
 LIMITS = Limits(snapshot_every=3, wal_bytes_max=65_536)
@@ -30,7 +30,7 @@ class Say(Command, frozen=True):
     text: str
 
 
-def say(state: Words | None, command: Say, asking: Asking) -> list[Said]:
+def say(state: Words | None, command: Say, asking: DecisionContext) -> list[Said]:
     """Say it, and how much was said before."""
     del asking
     return [Said(f"{command.text} after {len(state.texts) if state else 0}")]
@@ -51,12 +51,12 @@ class Step:
 
 def open_engine(path: Path, *, vfs: str | None = None) -> Engine:
     """An engine in a deterministic world, on a given disk."""
-    return engine_on(Stage(vfs=vfs).open(path, VIEWS, limits=LIMITS))
+    return engine_on(DeterministicWorld(vfs=vfs).open(path, VIEWS, limits=LIMITS))
 
 
 def engine_on(log: Log) -> Engine:
     """An engine that can carry out what the workload asks of it."""
-    return Engine(log, Stage().world, Settings(), DECIDERS)
+    return Engine(log, DeterministicWorld().world, Settings(), DECIDERS)
 
 
 def workload() -> list[Step]:
@@ -70,7 +70,7 @@ def workload() -> list[Step]:
         Step("derived", 1, partial(_derive, first_on_s1)),
         Step("forked", 1, _fork),
         *[Step(f"aside-{n}", 1, partial(_append, "s2", 1, branch="side")) for n in range(5)],
-        Step("checkpoint-1", 0, lambda engine, _: engine.log.upkeep.checkpoint()),
+        Step("checkpoint-1", 0, lambda engine, _: engine.log.maintenance.checkpoint()),
         Step("retracted", 1, partial(_retract, 1)),
         *[Step(f"later-{n}", 1, partial(_append, f"s{n % 2}", 1)) for n in range(6)],
         Step("purged", 1, partial(_purge, first_on_s1)),
@@ -79,7 +79,7 @@ def workload() -> list[Step]:
         Step("rebuilt", 0, lambda engine, _: rebuild(engine.log)),
         Step("rewound", 2, partial(_rewind, 10)),
         *[Step(f"new-{n}", 2, partial(_append, "s0", 2)) for n in range(6)],
-        Step("checkpoint-2", 0, lambda engine, _: engine.log.upkeep.checkpoint()),
+        Step("checkpoint-2", 0, lambda engine, _: engine.log.maintenance.checkpoint()),
         Step("read", 0, _read),
         Step("last", 3, partial(_append, "s3", 3)),
     ]

@@ -13,8 +13,8 @@ from everloop.access.commands import (
 )
 from everloop.app import Engine
 from everloop.lessons.capture.commands import NoteEntry, NoteRead
-from everloop.lessons.capture.entries import Mark
-from everloop.lessons.capture.entries import Origin as Source
+from everloop.lessons.capture.entries import CaptureSource as Source
+from everloop.lessons.capture.entries import ReadOffset
 from everloop.lessons.crew.commands import (
     ActivateEntry,
     ArchiveEntry,
@@ -45,10 +45,10 @@ from everloop.lessons.model.commands import (
 from everloop.lessons.model.events import MemoryEvidence, Narrative
 from everloop.log import Context
 from everloop.memory.model.commands import RememberItem
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.thread.model import commands as t
 from everloop.thread.model.events import Attachment, MessageImported
-from everloop.thread.model.state import stream_of
+from everloop.thread.model.state import thread_stream
 from everloop.usage.commands import RecordModelCall
 
 USER, ENGINE = Context(actor="user"), Context(actor="engine")
@@ -56,7 +56,7 @@ AGENT = Context(actor="agent:x", session="s1")
 OTHER = Context(actor="agent:y", session="s2")
 
 
-def fill_lessons(engine: Engine, stage: Stage) -> None:
+def fill_lessons(engine: Engine, stage: DeterministicWorld) -> None:
     """Everything that can happen to lessons, skills and hosts."""
     do = engine.do
     do(RememberItem("seen", "The build broke because the lock was stale."), by=OTHER)
@@ -105,17 +105,17 @@ def fill_crew(engine: Engine) -> None:
     do(RemoveEntry("persona", "ada", "gone", force=True), by=USER)
     source = Source("learnings_md", "learnings.md", "src-1")
     do(NoteEntry(source, "0", "d" * 16, "Lock first", "les-1"), by=AGENT)
-    do(NoteRead(source, Mark(120, "h" * 16)), by=AGENT)
+    do(NoteRead(source, ReadOffset(120, "h" * 16)), by=AGENT)
     do(WeighTurn("s1", "turn-1", "e" * 16, ("les-1",), reasons=("sarcasm",)), by=AGENT)
 
 
-def fill_conversations(engine: Engine, stage: Stage) -> None:
+def fill_conversations(engine: Engine, stage: DeterministicWorld) -> None:
     """Everything that can happen in a conversation."""
     do, log = engine.do, engine.log
     do(t.SetZone("Europe/Berlin"), by=USER)
-    log.plant(stream_of("home"), actor="user")
+    log.create_tree(thread_stream("home"), actor="user")
     do(t.OpenThread("home", "Home"), by=USER)
-    log.plant(stream_of("side"), actor="user")
+    log.create_tree(thread_stream("side"), actor="user")
     do(t.OpenThread("side", "Side"), by=USER)
     do(t.RenameThread("side", "Aside"), by=USER)
     do(t.ArchiveThread("side"), by=USER)
@@ -144,7 +144,7 @@ def fill_conversations(engine: Engine, stage: Stage) -> None:
     note(engine, stage)
 
 
-def note(engine: Engine, stage: Stage) -> None:
+def note(engine: Engine, stage: DeterministicWorld) -> None:
     """Every event of topics, decisions, intents, summaries and imports."""
     do = engine.do
     do(t.OpenTopic("home", "top", "Garden"), by=USER)
@@ -171,7 +171,7 @@ def note(engine: Engine, stage: Stage) -> None:
 def fill_devices(engine: Engine) -> None:
     """Everything that can happen to devices."""
     do = engine.do
-    engine.log.plant("access", actor="user")
+    engine.log.create_tree("access", actor="user")
     do(MakeCode("c" * 64), by=USER)
     do(PairDevice("dev-1", "Phone", "s" * 64, "code", "c" * 64), by=USER)
     do(RenameDevice("dev-1", "Old phone"), by=USER)

@@ -42,14 +42,14 @@ from everloop.memory.model.events import (
 )
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 
 def make() -> None:
     """Write the golden log and its expected result next to this file."""
     target = Path(__file__).parent / f"{__version__}.jsonl"
     with TemporaryDirectory() as folder:
-        stage = Stage()
+        stage = DeterministicWorld()
         log = stage.open(Path(folder) / "everloop.db", [view() for view in PROJECTIONS])
         fill(log, stage)
         export_jsonl(log, target)
@@ -58,11 +58,11 @@ def make() -> None:
     target.with_suffix(".expected.json").write_bytes(msgspec.json.encode(expected) + b"\n")
 
 
-def fill(log: Log, stage: Stage) -> None:
+def fill(log: Log, stage: DeterministicWorld) -> None:
     """Append every kind of event."""
     log.append("notes", [NoteWritten(f"note {number}") for number in range(990)], actor="user")
     log.append("notes", [Draft(NoteWritten("derived"), (1, 2))], actor="agent:x")
-    log.plant("tree", actor="user")
+    log.create_tree("tree", actor="user")
     log.append("tree:leaf", [NoteWritten("a leaf"), NoteWritten("é\u202e\x00")], actor="user")
     log.rewind(993, tree="tree", actor="user")
     retraction = log.retract([2], reason="slip", actor="user")

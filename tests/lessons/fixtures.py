@@ -8,11 +8,11 @@ from everloop.app import PROJECTIONS, Engine
 from everloop.lessons.model.commands import GiveFeedback, ProposeLesson, RecordVerdict, UseLesson
 from everloop.lessons.model.events import MemoryEvidence, Narrative
 from everloop.lessons.model.lifecycle import Status
-from everloop.lessons.service import Promotion, Proposed, Teacher
+from everloop.lessons.service import LessonService, Promotion, ProposalResult
 from everloop.log import Context, Log
 from everloop.memory.model.commands import GrantAudience, RememberItem
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 USER = Context()
 ENGINE = Context(actor="engine")
@@ -27,10 +27,10 @@ class LessonHarness:
 
     def __init__(self, folder: Path, settings: Settings | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.stage = Stage()
+        self.stage = DeterministicWorld()
         self.log: Log = self.stage.open(folder / "everloop.db", [view() for view in PROJECTIONS])
         self.engine = Engine(self.log, self.stage.world, settings or Settings())
-        self.lessons: Teacher = self.engine.lessons
+        self.lessons: LessonService = self.engine.lessons
         for principal in (AGENT.actor, HELPER.actor):
             self.engine.do(GrantAudience(principal, ("*",)))
 
@@ -47,7 +47,7 @@ class LessonHarness:
 
     def propose(
         self, *cites: str, by: Context = AGENT, new: ProposeLesson = SHORT, lesson_id: str = "les-1"
-    ) -> Proposed:
+    ) -> ProposalResult:
         """Propose a lesson that cites memories."""
         evidence = tuple(MemoryEvidence(item_id) for item_id in cites)
         named = new.lesson_id or ("" if new.external_id else lesson_id)
@@ -77,7 +77,7 @@ class LessonHarness:
         command = RecordVerdict(lesson_id, passed, 0 if passed else 1, "make test", "d", digest)
         return self.lessons.verdict(command, by=by).status
 
-    def ready(self, lesson_id: str = "les-1") -> Proposed:
+    def ready(self, lesson_id: str = "les-1") -> ProposalResult:
         """A lesson that meets every requirement of the gate."""
         self.remember(f"mem-of-{lesson_id}")
         proposed = self.propose(f"mem-of-{lesson_id}", lesson_id=lesson_id)
@@ -87,7 +87,7 @@ class LessonHarness:
         self.wait(24)
         return proposed
 
-    def promoted(self, lesson_id: str = "les-1") -> Proposed:
+    def promoted(self, lesson_id: str = "les-1") -> ProposalResult:
         """A promoted lesson."""
         proposed = self.ready(lesson_id)
         assert self.promote(lesson_id).passed
@@ -103,7 +103,7 @@ class LessonHarness:
 
     def codes(self, lesson_id: str = "les-1") -> list[str]:
         """The codes of its violations."""
-        standing = self.lessons.standing("user", lesson_id)
+        standing = self.lessons.gate_result("user", lesson_id)
         return [found.code for check in standing.checks for found in check.violations]
 
     def kinds(self, lesson_id: str = "les-1") -> list[str]:

@@ -29,7 +29,7 @@ from everloop.log import Context, Draft, Fact
 from everloop.log.model.record import fact_of
 from everloop.memory.model.commands import GrantAudience, RememberItem, ReviseItem
 from everloop.memory.model.events import Remembered, Revised
-from everloop.testing.seeded_random import Chance
+from everloop.testing.seeded_random import SeededRandom
 
 NAMES = ("agent:a", "agent:b", "agent:c")
 SESSIONS = ("s1", "s1/child", "s2", "")
@@ -46,7 +46,7 @@ class Attack:
 
     def __init__(self, harness: LessonHarness, seed: int, *, user_acts: bool) -> None:
         self.harness = harness
-        self.chance = Chance(seed)
+        self.chance = SeededRandom(seed)
         self.acts = [getattr(self, name) for name in dir(type(self)) if name.startswith("do_")]
         if user_acts:
             names = [name for name in dir(type(self)) if name.startswith("user_")]

@@ -5,7 +5,7 @@ import pytest
 from tests.lessons.fixtures import AGENT, ENGINE, HELPER, NARRATIVE, SHORT, USER, LessonHarness
 
 from everloop.errors import Forbidden
-from everloop.lessons.citers import known_citers
+from everloop.lessons.citers import visible_citer_names
 from everloop.lessons.crew.commands import EnlistEntry
 from everloop.lessons.crew.events import Persona
 from everloop.lessons.model.commands import DiscardLesson, SupersedeLesson
@@ -18,14 +18,19 @@ from everloop.memory.model.commands import (
     RetireItem,
     ReviseItem,
 )
-from everloop.memory.projections.citations import Citations, citation_counts, links, user_citers
-from everloop.memory.projections.queries import asker
+from everloop.memory.projections.citations import (
+    CitationCounts,
+    citation_counts,
+    citation_links,
+    user_citers,
+)
+from everloop.memory.projections.queries import load_viewer
 
 
-def counts(harness: LessonHarness, item_id: str = "mem-1") -> Citations | None:
+def counts(harness: LessonHarness, item_id: str = "mem-1") -> CitationCounts | None:
     """How often a memory is cited."""
     with harness.log.reading() as reader:
-        return citation_counts(reader, asker(reader, "user"), [item_id]).get(item_id)
+        return citation_counts(reader, load_viewer(reader, "user"), [item_id]).get(item_id)
 
 
 def citers(harness: LessonHarness, item_id: str = "mem-1") -> list[str]:
@@ -44,7 +49,7 @@ def test_a_users_lesson_protects_its_memory_from_the_same_append_on(harness: Les
     harness.remember(by=AGENT)
     harness.propose("mem-1", by=USER)
     assert harness.kinds() == ["lesson_proposed", "cited"]
-    assert counts(harness) == Citations(open=1, by_user=1)
+    assert counts(harness) == CitationCounts(open=1, by_user=1)
     with pytest.raises(Forbidden, match="stands on it"):
         harness.engine.do(RetireItem("mem-1"), by=ENGINE)
 
@@ -52,7 +57,7 @@ def test_a_users_lesson_protects_its_memory_from_the_same_append_on(harness: Les
 def test_an_agents_lesson_cites_its_memory_without_protecting_it(harness: LessonHarness) -> None:
     harness.remember(by=AGENT)
     harness.propose("mem-1", by=AGENT)
-    assert counts(harness) == Citations(open=1, by_user=0)
+    assert counts(harness) == CitationCounts(open=1, by_user=0)
     harness.engine.do(RetireItem("mem-1"), by=ENGINE)
 
 
@@ -73,7 +78,7 @@ def test_discarding_releases_the_memory_and_retracting_that_protects_it_again(
     harness.remember(by=AGENT)
     harness.propose("mem-1", by=USER)
     discard(harness)
-    assert counts(harness) == Citations()
+    assert counts(harness) == CitationCounts()
     assert harness.kinds()[-2:] == ["lesson_discarded", "citation_closed"]
     harness.log.retract([harness.log.head - 1], reason="slip", actor="user")
     assert citers(harness) == ["les-1"]
@@ -86,7 +91,7 @@ def test_superseding_releases_the_memory(harness: LessonHarness) -> None:
     harness.lessons.supersede(SupersedeLesson("les-1", "les-2", force=True), by=USER)
     assert citers(harness) == []
     discard(harness)
-    assert counts(harness) == Citations()
+    assert counts(harness) == CitationCounts()
 
 
 def test_a_citation_survives_an_edit_and_a_compression_and_is_released_after_both(
@@ -113,7 +118,7 @@ def test_retracting_a_lesson_retracts_its_citations(harness: LessonHarness) -> N
     harness.remember(by=AGENT)
     proposed = harness.propose("mem-1", by=USER)
     harness.log.retract([proposed.position], reason="slip", actor="user")
-    assert counts(harness) == Citations()
+    assert counts(harness) == CitationCounts()
 
 
 def test_rebuilt_citation_counts_equal_the_live_ones(harness: LessonHarness) -> None:
@@ -124,7 +129,7 @@ def test_rebuilt_citation_counts_equal_the_live_ones(harness: LessonHarness) -> 
     before = counts(harness), counts(harness, "mem-2")
     rebuild(harness.log)
     assert (counts(harness), counts(harness, "mem-2")) == before
-    assert before == (Citations(1, 1), Citations())
+    assert before == (CitationCounts(1, 1), CitationCounts())
 
 
 def test_a_narrative_opens_each_citation_once(harness: LessonHarness) -> None:
@@ -144,7 +149,7 @@ def test_a_memory_that_the_author_may_not_see_is_not_cited(harness: LessonHarnes
     harness.engine.do(GrantAudience(HELPER.actor, ("user",)))
     harness.propose("mem-1", by=HELPER, new=msgspec.structs.replace(SHORT, author="user"))
     assert harness.kinds() == ["lesson_proposed"]
-    assert counts(harness) == Citations()
+    assert counts(harness) == CitationCounts()
 
 
 @pytest.mark.promise("P-LES-5")
@@ -162,9 +167,11 @@ def test_a_hidden_citer_is_neither_named_nor_counted(
         harness.engine.do(command, by=USER)
     harness.engine.do(GrantAudience("agent:x", ("team:t",)))
     with harness.log.reading() as reader:
-        who, all_seeing = asker(reader, "agent:x"), asker(reader, AGENT.actor)
-        told = [link.citer for link in links(reader, who, "mem-1", known_citers)]
+        who, all_seeing = load_viewer(reader, "agent:x"), load_viewer(reader, AGENT.actor)
+        told = [link.citer for link in citation_links(reader, who, "mem-1", visible_citer_names)]
         assert told == ["les-shared", "persona:open"]
-        assert citation_counts(reader, who, ["mem-1"], known_citers) == {"mem-1": Citations(2, 2)}
-        assert citation_counts(reader, who, ["mem-1"]) == {"mem-1": Citations()}
-        assert len(links(reader, all_seeing, "mem-1", known_citers)) == 4
+        assert citation_counts(reader, who, ["mem-1"], visible_citer_names) == {
+            "mem-1": CitationCounts(2, 2)
+        }
+        assert citation_counts(reader, who, ["mem-1"]) == {"mem-1": CitationCounts()}
+        assert len(citation_links(reader, all_seeing, "mem-1", visible_citer_names)) == 4

@@ -414,7 +414,7 @@ def test_a_promotion_on_a_branch_does_not_count_elsewhere(harness: LessonHarness
     harness.log.fork(name="other", actor="user")
     harness.engine.do(PromoteLesson("les-1"), by=AGENT, branch="other")
     assert harness.status() is Status.PENDING
-    harness.log.stand("other", actor="user")
+    harness.log.switch_branch("other", actor="user")
     assert harness.status() is Status.PROMOTED
 
 

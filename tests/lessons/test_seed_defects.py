@@ -13,7 +13,7 @@ from tests.lessons.fixtures import AGENT, HELPER, SHORT, USER, LessonHarness
 from everloop.errors import Forbidden
 from everloop.lessons.crew.commands import ArchiveEntry, EnlistEntry, RemoveEntry
 from everloop.lessons.crew.events import Skill
-from everloop.lessons.feedback.turns import Heard, Shown
+from everloop.lessons.feedback.turns import CandidateLesson, UserTurn
 from everloop.lessons.model.commands import (
     DiscardLesson,
     ProposeLesson,
@@ -26,7 +26,7 @@ from everloop.log import Context
 from everloop.memory.model.commands import DemoteItem, RememberItem
 from everloop.memory.projections.citations import user_citers
 from everloop.memory.summaries.compress import Compressor, Refusal
-from everloop.memory.summaries.extractive import extractive
+from everloop.memory.summaries.extractive import extractive_summariser
 from everloop.testing.model import ScriptedModel
 
 PACK = ProposeLesson(
@@ -136,14 +136,14 @@ def test_l127_a_skill_that_is_archived_or_removed_releases_its_memories(
     skill = Skill(description="Deploys.", body="Run it.")
     harness.engine.crew.enlist(EnlistEntry("skill", "deploy", skill, evidence=("mem-1",)), by=USER)
     assert citers(harness, "mem-1") == ["skill:deploy"]
-    harness.engine.crew.change(letting_go("skill", "deploy", force=True), by=USER)
+    harness.engine.crew.change_status(letting_go("skill", "deploy", force=True), by=USER)
     assert citers(harness, "mem-1") == []
 
 
 def test_l128_a_summary_has_the_narrowest_audience_of_its_sources(harness: LessonHarness) -> None:
     for name in ("mem-1", "mem-2"):
         harness.remember(name, scope="project:p", text=f"The build of {name} failed on Friday.")
-    compressor = Compressor(harness.log, harness.engine, extractive())
+    compressor = Compressor(harness.log, harness.engine, extractive_summariser())
     made = compressor.compress(("mem-1", "mem-2"), principal="user")
     assert not isinstance(made, Refusal)
     assert harness.engine.memory.find("user", made.summary_id).scope == "project:p"
@@ -191,11 +191,11 @@ def test_l131_the_pretrigger_runs_first_and_most_turns_never_reach_a_model(
     harness.propose()
     model = ScriptedModel()
     listener = harness.engine.listener(model)
-    shown = (Shown("les-1", "Clear the cache"),)
+    shown = (CandidateLesson("les-1", "Clear the cache"),)
     for number in range(20):
-        turn = Heard(f"t{number}", f"Please add a page about part {number}.", shown=shown)
-        assert listener.hear(turn, by=AGENT).kind == "ignored"
-    assert model.asked == []
+        turn = UserTurn(f"t{number}", f"Please add a page about part {number}.", shown=shown)
+        assert listener.detect(turn, by=AGENT).kind == "ignored"
+    assert model.calls == []
 
 
 def test_l132_a_lesson_and_its_links_are_written_all_or_nothing(harness: LessonHarness) -> None:

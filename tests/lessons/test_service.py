@@ -169,7 +169,7 @@ def test_a_lesson_outside_the_audience_is_not_found(harness: LessonHarness) -> N
         lambda: lessons.feedback(GiveFeedback("les-1", True, "x"), by=HELPER),
         lambda: lessons.promote("les-1", by=HELPER),
         lambda: lessons.discard(DiscardLesson("les-1"), by=HELPER),
-        lambda: lessons.standing(HELPER.actor, "les-1"),
+        lambda: lessons.gate_result(HELPER.actor, "les-1"),
     ):
         with pytest.raises(NotFound, match="no lesson 'les-1'"):
             act()
@@ -373,20 +373,20 @@ def test_an_active_lesson_without_feedback_is_stale_after_a_week(
     harness.lessons.activate("les-2", by=USER)
     harness.lessons.activate("les-3", by=USER)
     harness.wait(7 * 24 - 0.1)
-    assert harness.lessons.stale("user") == []
+    assert harness.lessons.stale_lessons("user") == []
     harness.wait(0.1)
-    assert [(s.lesson.lesson_id, s.reason) for s in harness.lessons.stale("user")] == [
+    assert [(s.lesson.lesson_id, s.reason) for s in harness.lessons.stale_lessons("user")] == [
         ("les-2", "none")
     ]
     harness.thumb(up=True, lesson_id="les-2")
-    assert [s.lesson.lesson_id for s in harness.lessons.stale("user")] == ["les-3"]
+    assert [s.lesson.lesson_id for s in harness.lessons.stale_lessons("user")] == ["les-3"]
 
 
 def test_each_phase_of_a_task_is_logged_once(harness: LessonHarness) -> None:
     assert harness.lessons.log_phase(LogPhase("task-1", "learn", "a note"), by=AGENT)
     assert not harness.lessons.log_phase(LogPhase("task-1", "learn"), by=HELPER)
     assert harness.lessons.log_phase(LogPhase("task-1", "code"), by=HELPER)
-    ledger = harness.lessons.ledger_of("task-1")
+    ledger = harness.lessons.task_phases("task-1")
     assert [(entry.phase, entry.note) for entry in ledger] == [("learn", "a note"), ("code", "")]
 
 

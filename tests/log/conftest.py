@@ -8,18 +8,18 @@ from tests.log.postgres.nodes import Nodes, Place
 from tests.log.samples import Sayings, Tally
 
 from everloop.log import Log
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.postgres import PostgresServer
 
 
 @pytest.fixture
-def stage() -> Stage:
+def stage() -> DeterministicWorld:
     """A deterministic world."""
-    return Stage()
+    return DeterministicWorld()
 
 
 @pytest.fixture
-def log(stage: Stage, tmp_path: Path) -> Generator[Log]:
+def log(stage: DeterministicWorld, tmp_path: Path) -> Generator[Log]:
     """An empty log in a file."""
     opened = stage.open(tmp_path / "everloop.db", [Sayings(), Tally()])
     yield opened
@@ -27,7 +27,9 @@ def log(stage: Stage, tmp_path: Path) -> Generator[Log]:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, stage: Stage, tmp_path: Path) -> Generator[Log]:
+def store(
+    request: pytest.FixtureRequest, stage: DeterministicWorld, tmp_path: Path
+) -> Generator[Log]:
     """An empty log in each store, one after the other."""
     if request.param == "sqlite":
         opened = stage.open(tmp_path / "everloop.db", [Sayings(), Tally()])

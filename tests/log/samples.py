@@ -6,7 +6,7 @@ from typing import ClassVar
 import apsw
 import msgspec
 
-from everloop.log import Added, Event, Fact, Fold, Projection, adds, event, on
+from everloop.log import Event, Fact, Fold, Projection, RowInsert, adds, event, on
 
 
 @event("sample.said")
@@ -80,6 +80,6 @@ class Tally(Projection):
     """
 
     @adds(Said)
-    def _said(self, said: Said, fact: Fact) -> Iterator[Added]:
+    def _said(self, said: Said, fact: Fact) -> Iterator[RowInsert]:
         del said
         yield "INSERT INTO tally VALUES (?, ?, ?)", (fact.position, fact.branch, fact.actor)

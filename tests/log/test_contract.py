@@ -12,7 +12,7 @@ from tests.log.samples import WORDS, Counted, Said, Sayings
 
 from everloop.errors import Conflict, Invalid, NotFound, Unavailable
 from everloop.log import Draft, Fact, Log, Projection, Receipt, on, visible
-from everloop.testing.deterministic import NEW_YEAR, Stage
+from everloop.testing.deterministic import NEW_YEAR, DeterministicWorld
 
 
 def texts(log: Log, stream: str = "s", *, branch: str | None = None) -> list[str]:
@@ -82,7 +82,7 @@ def test_a_request_id_used_for_something_else_is_a_conflict(store: Log, stream: 
 
 
 @pytest.mark.promise("P-LOG-4")
-def test_time_never_goes_back_even_if_the_clock_does(log: Log, stage: Stage) -> None:
+def test_time_never_goes_back_even_if_the_clock_does(log: Log, stage: DeterministicWorld) -> None:
     stage.clock.tick(hours=1)
     later = log.append("s", [Said("a")], actor="user").facts[0]
     stage.clock.tick(hours=-2)
@@ -135,7 +135,7 @@ def test_appends_of_many_threads_are_each_recorded_once(store: Log) -> None:
 
 def test_an_event_loop_appends_without_blocking_and_in_order(store: Log) -> None:
     async def write() -> list[Receipt]:
-        works = [store.append_soon("s", [Said(str(n))], actor="user") for n in range(100)]
+        works = [store.append_async("s", [Said(str(n))], actor="user") for n in range(100)]
         return await asyncio.gather(*works)
 
     receipts = asyncio.run(write())
@@ -146,7 +146,7 @@ def test_an_event_loop_appends_without_blocking_and_in_order(store: Log) -> None
 def test_a_failed_append_does_not_fail_those_that_share_its_commit(store: Log) -> None:
     async def write() -> list[Receipt | BaseException]:
         works = [
-            store.append_soon("s", [Said(text)], actor="user") for text in ("a", "\ud800", "b")
+            store.append_async("s", [Said(text)], actor="user") for text in ("a", "\ud800", "b")
         ]
         return await asyncio.gather(*works, return_exceptions=True)
 
@@ -206,20 +206,20 @@ def test_closing_the_log_ends_its_followers(store: Log) -> None:
 
 
 def test_a_second_log_on_the_same_file_sees_and_continues_the_first(
-    log: Log, stage: Stage, tmp_path: Path
+    log: Log, stage: DeterministicWorld, tmp_path: Path
 ) -> None:
     other = stage.open(tmp_path / "everloop.db", [Sayings()])
     log.append("s", [Said("a")], actor="user")
     other.append("s", [Said("b")], actor="user", expected=1)
     log.append("s", [Said("c")], actor="user", expected=2)
     other.fork(name="side", actor="user")
-    log.stand("side", actor="user")
+    log.switch_branch("side", actor="user")
     assert texts(other) == texts(log) == ["a", "b", "c"]
     other.close()
 
 
 def test_a_view_that_another_process_did_not_know_is_caught_up_before_it_is_read(
-    log: Log, stage: Stage, tmp_path: Path
+    log: Log, stage: DeterministicWorld, tmp_path: Path
 ) -> None:
     other = stage.open(tmp_path / "everloop.db")
     other.append("s", [Said("a")], actor="user")
@@ -228,7 +228,9 @@ def test_a_view_that_another_process_did_not_know_is_caught_up_before_it_is_read
         assert reader.rows("SELECT text FROM sayings") == [("a",)]
 
 
-def test_views_show_what_counts_now_and_as_of_a_past_position(log: Log, stage: Stage) -> None:
+def test_views_show_what_counts_now_and_as_of_a_past_position(
+    log: Log, stage: DeterministicWorld
+) -> None:
     log.append("s", [Said("a"), Said("b")], actor="user")
     stage.clock.tick(days=1)
     log.append("s", [Draft(Said("from a"), (1,)), Said("c")], actor="user")
@@ -247,7 +249,7 @@ def test_views_show_what_counts_now_and_as_of_a_past_position(log: Log, stage: S
 
 def test_a_read_of_the_past_uses_the_branch_that_was_current_then(log: Log) -> None:
     log.append("s", [Said("a"), Said("b")], actor="user")
-    log.plant("thread", actor="user")
+    log.create_tree("thread", actor="user")
     log.append("thread:x", [Said("t")], actor="user")
     then = log.head
     log.rewind(1, actor="user")
@@ -265,7 +267,7 @@ def test_a_read_of_the_past_uses_the_branch_that_was_current_then(log: Log) -> N
     assert (shown(), said()) == (["a", "c"], [Said("a"), Said("c")])
     assert (shown(as_of=then), said(as_of=then)) == (["a", "b", "t"], [Said("a"), Said("b")])
     assert shown(as_of=2) == ["a", "b"]
-    side = log.branches.standing["main"]
+    side = log.branches.current["main"]
     assert shown(branch=side, as_of=then) == ["a", "t"]
     assert [fact.event for fact in log.read("thread:x", as_of=2)] == []
 
@@ -278,12 +280,12 @@ def test_a_rewind_hides_later_facts_and_switching_back_restores_them(store: Log)
     store.append("s", [Said("other b")], actor="user")
     assert [touched.position for touched in preview.hides] == [2]
     assert texts(store) == ["a", "other b"]
-    store.stand("main", actor="user")
+    store.switch_branch("main", actor="user")
     assert texts(store) == ["a", "b"]
 
 
 def test_the_preview_of_a_rewind_is_the_difference_that_it_makes(store: Log) -> None:
-    store.plant("thread", actor="user")
+    store.create_tree("thread", actor="user")
     store.append("thread", [Said("a"), Said("b")], actor="user")
     store.append("s", [Draft(Said("from b"), (3,))], actor="user")
     store.retract([2], reason="", actor="user")
@@ -303,7 +305,7 @@ def test_the_preview_refuses_a_rewind_to_a_missing_position_too(store: Log, posi
 
 @pytest.mark.promise("P-LOG-11")
 def test_rewinding_one_tree_leaves_the_others_alone(store: Log) -> None:
-    store.plant("thread", actor="user")
+    store.create_tree("thread", actor="user")
     store.append("thread", [Said("a"), Said("b")], actor="user")
     store.append("s", [Said("outside")], actor="user")
     store.rewind(2, tree="thread", actor="user")
@@ -313,13 +315,13 @@ def test_rewinding_one_tree_leaves_the_others_alone(store: Log) -> None:
 
 @pytest.mark.promise("P-LOG-6")
 def test_facts_derived_from_another_tree_are_hidden_when_that_tree_is_rewound(store: Log) -> None:
-    store.plant("thread", actor="user")
+    store.create_tree("thread", actor="user")
     said = store.append("thread", [Said("a")], actor="user").position
     store.append("s", [Draft(Said("noted"), (said,))], actor="user")
     store.append("s", [Draft(Said("noted again"), (said + 1,))], actor="user")
     store.rewind(said - 1, tree="thread", actor="user")
     assert texts(store, "s") == []
-    store.stand("thread", actor="user")
+    store.switch_branch("thread", actor="user")
     assert texts(store, "s") == ["noted", "noted again"]
 
 
@@ -362,7 +364,7 @@ def test_branch_facts_and_purges_cannot_be_retracted(store: Log) -> None:
 def test_a_retraction_on_a_branch_does_not_reach_its_parent(store: Log) -> None:
     store.append("s", [Said("a")], actor="user")
     store.fork(name="side", actor="user")
-    store.stand("side", actor="user")
+    store.switch_branch("side", actor="user")
     store.retract([1], reason="", actor="user")
     assert texts(store) == []
     assert texts(store, branch="main") == ["a"]
@@ -405,7 +407,7 @@ class Dangling(Projection):
 
 
 def test_an_append_that_a_view_refuses_at_its_commit_is_not_acknowledged(
-    stage: Stage, tmp_path: Path
+    stage: DeterministicWorld, tmp_path: Path
 ) -> None:
     log = stage.open(tmp_path / "dangling.db", [Dangling()])
     with pytest.raises(apsw.ConstraintError):

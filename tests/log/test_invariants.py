@@ -16,7 +16,7 @@ from everloop.errors import Conflict, Unavailable
 from everloop.log import Draft, Fact, Limits, Log, Projection, visible
 from everloop.log.integrity.rebuild import rebuild
 from everloop.log.read.lineage import Lineage
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 ALL_VIEWS: tuple[type[Projection], ...] = (Lineage, Sayings, Tally)
 
@@ -25,7 +25,7 @@ def lived(log: Log) -> Log:
     """A log with every kind of operation in its history."""
     log.append("s", [Said("a"), Said("b"), Said("c")], actor="user")
     log.append("s", [Draft(Said("from a"), (1,))], actor="agent:x")
-    log.plant("thread", actor="user")
+    log.create_tree("thread", actor="user")
     log.append("thread", [Said("t1"), Said("t2")], actor="user")
     log.append("s", [Draft(Said("from t2"), (7,))], actor="user")
     log.rewind(6, tree="thread", actor="user")
@@ -56,7 +56,9 @@ def test_the_log_is_the_only_truth_every_rebuilt_view_equals_the_live_one(
 
 
 @pytest.mark.promise("P-LOG-1")
-def test_the_log_is_the_only_truth_a_deleted_view_is_rebuilt(stage: Stage, tmp_path: Path) -> None:
+def test_the_log_is_the_only_truth_a_deleted_view_is_rebuilt(
+    stage: DeterministicWorld, tmp_path: Path
+) -> None:
     path = tmp_path / "everloop.db"
     log = lived(stage.open(path, [Sayings(), Tally()]))
     live = dumped(log, "sayings")
@@ -83,7 +85,7 @@ def test_acknowledged_means_durable_an_append_that_returned_survives_the_process
         "engine.log.append('notes', [NoteWritten('kept')], actor='user'); os._exit(9)"
     )
     ended = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)  # noqa: S603
-    log = Stage().open(tmp_path / "everloop.db")
+    log = DeterministicWorld().open(tmp_path / "everloop.db")
     assert ended.returncode == 9
     assert log.head == 1
     log.close()
@@ -92,8 +94,8 @@ def test_acknowledged_means_durable_an_append_that_returned_survives_the_process
 @pytest.mark.promise("P-LOG-4")
 def test_the_store_owns_time_nobody_can_backdate(log: Log) -> None:
     log.append("s", [Said("a")], actor="user")
-    with log.writer.pen, pytest.raises(Unavailable, match="never edited"):
-        log.scribe.transaction(
+    with log.commit_queue.write_lock, pytest.raises(Unavailable, match="never edited"):
+        log.transactions.transaction(
             lambda reader: reader.db.execute("UPDATE log SET recorded_at = 0 WHERE position = 1")
         )
 
@@ -101,13 +103,13 @@ def test_the_store_owns_time_nobody_can_backdate(log: Log) -> None:
 @pytest.mark.promise("P-LOG-8")
 def test_the_log_is_append_only_even_for_ourselves(log: Log) -> None:
     log.append("s", [Said("a")], actor="user")
-    with log.writer.pen, pytest.raises(Unavailable, match="append-only"):
-        log.scribe.transaction(lambda reader: reader.db.execute("DELETE FROM log"))
+    with log.commit_queue.write_lock, pytest.raises(Unavailable, match="append-only"):
+        log.transactions.transaction(lambda reader: reader.db.execute("DELETE FROM log"))
 
 
 @pytest.mark.promise("P-LOG-5")
 def test_replay_is_deterministic_in_another_process_with_another_hash_seed(
-    stage: Stage, tmp_path: Path
+    stage: DeterministicWorld, tmp_path: Path
 ) -> None:
     path = tmp_path / "everloop.db"
     log = lived(stage.open(path, [Sayings(), Tally()]))
@@ -148,7 +150,7 @@ def test_no_ghost_state_everything_derived_from_a_retracted_fact_is_hidden(log: 
 
 @pytest.mark.promise("P-LOG-6")
 def test_no_ghost_state_a_retraction_gives_the_state_without_the_fact(
-    stage: Stage, tmp_path: Path
+    stage: DeterministicWorld, tmp_path: Path
 ) -> None:
     with_it = stage.open(tmp_path / "with.db", [Sayings()])
     without = stage.open(tmp_path / "without.db", [Sayings()])
@@ -181,7 +183,9 @@ def test_decisions_never_race_each_sees_the_one_before(log: Log) -> None:
 
 
 @pytest.mark.promise("P-LOG-1")
-def test_snapshots_are_a_cache_deleting_them_changes_nothing(stage: Stage, tmp_path: Path) -> None:
+def test_snapshots_are_a_cache_deleting_them_changes_nothing(
+    stage: DeterministicWorld, tmp_path: Path
+) -> None:
     path = tmp_path / "everloop.db"
     log = stage.open(path, limits=Limits(snapshot_every=10))
     for number in range(100):
@@ -198,12 +202,14 @@ def test_snapshots_are_a_cache_deleting_them_changes_nothing(stage: Stage, tmp_p
     again.close()
 
 
-def test_a_snapshot_is_not_used_where_other_facts_are_hidden(stage: Stage, tmp_path: Path) -> None:
+def test_a_snapshot_is_not_used_where_other_facts_are_hidden(
+    stage: DeterministicWorld, tmp_path: Path
+) -> None:
     log = stage.open(tmp_path / "everloop.db", limits=Limits(snapshot_every=1, states_kept=1))
     log.append("s", [Said("a"), Said("b")], actor="user")
     log.decide("s", lambda desk: said_after(desk, 3), actor="user")  # saves a snapshot
     log.fork(name="side", actor="user")
-    log.stand("side", actor="user")
+    log.switch_branch("side", actor="user")
     log.retract([1], reason="", actor="user")
     log.decide("s", lambda desk: said_after(desk, 4), actor="user")
     side, main = log.state(WORDS, "s"), log.state(WORDS, "s", branch="main")
@@ -215,7 +221,9 @@ def test_a_snapshot_is_not_used_where_other_facts_are_hidden(stage: Stage, tmp_p
 
 
 @pytest.mark.promise("P-LOG-7")
-def test_an_error_in_a_view_fails_only_that_append(stage: Stage, tmp_path: Path) -> None:
+def test_an_error_in_a_view_fails_only_that_append(
+    stage: DeterministicWorld, tmp_path: Path
+) -> None:
     class Picky(Sayings):
         name = "picky"
 

@@ -19,7 +19,7 @@ from tests.log.postgres.nodes import (
 
 from everloop.errors import Unavailable
 from everloop.log import Log
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.postgres import PostgresServer
 
 Open = Callable[[], Log]
@@ -35,7 +35,9 @@ def another(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Open]:
 
     def open_one() -> Log:
         name = f"node{len(opened)}"
-        opened.append(nodes.open(name) if nodes else Stage().open(tmp_path / "everloop.db"))
+        opened.append(
+            nodes.open(name) if nodes else DeterministicWorld().open(tmp_path / "everloop.db")
+        )
         return opened[-1]
 
     yield open_one
@@ -45,20 +47,20 @@ def another(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Open]:
 
 def test_only_one_node_has_a_claim(another: Open) -> None:
     a, b = another(), another()
-    claim = a.own("summaries")
+    claim = a.claim("summaries")
     assert claim is not None
     assert claim.held
-    assert b.own("summaries") is None
-    assert a.own("summaries") is None
-    assert b.own("embeddings") is not None
+    assert b.claim("summaries") is None
+    assert a.claim("summaries") is None
+    assert b.claim("embeddings") is not None
 
 
 def test_a_released_claim_can_be_taken_by_another_node(another: Open) -> None:
     a, b = another(), another()
-    with a.own("summaries") or pytest.fail("nobody has it") as claim:
-        assert b.own("summaries") is None
+    with a.claim("summaries") or pytest.fail("nobody has it") as claim:
+        assert b.claim("summaries") is None
     assert not claim.held
-    taken = b.own("summaries")
+    taken = b.claim("summaries")
     assert taken is not None
     claim.release()
     assert taken.held
@@ -66,20 +68,20 @@ def test_a_released_claim_can_be_taken_by_another_node(another: Open) -> None:
 
 def test_closing_a_log_releases_its_claims(another: Open) -> None:
     a, b = another(), another()
-    claim = a.own("summaries")
+    claim = a.claim("summaries")
     assert claim is not None
     a.close()
     assert not claim.held
-    assert b.own("summaries", wait_s=10) is not None
+    assert b.claim("summaries", wait_s=10) is not None
 
 
 def test_a_node_that_waits_for_a_claim_gets_it_when_it_is_free(another: Open) -> None:
     a, b = another(), another()
-    claim = a.own("summaries")
+    claim = a.claim("summaries")
     assert claim is not None
     releasing = threading.Timer(0.2, claim.release)
     releasing.start()
-    assert b.own("summaries", wait_s=30) is not None
+    assert b.claim("summaries", wait_s=30) is not None
     releasing.join()
 
 
@@ -90,7 +92,7 @@ def test_only_one_of_many_simultaneous_claims_succeeds(another: Open) -> None:
 
     def want(log: Log) -> None:
         barrier.wait()
-        if (claim := log.own("summaries")) is not None:
+        if (claim := log.claim("summaries")) is not None:
             got.append(claim)
 
     threads = [threading.Thread(target=want, args=(log,)) for log in logs * 2]
@@ -107,20 +109,20 @@ def test_a_node_killed_while_it_owns_work_is_replaced(nodes: Nodes) -> None:
     with processes(own_until_killed, [(nodes.place, "owner", "work")]) as (owner,):
         wait_for_head(heir, 1)
         assert said(heir, "owned by") == ["owner"]
-        assert heir.own("work") is None
+        assert heir.claim("work") is None
         owner.kill()
-        assert heir.own("work", wait_s=10) is not None
+        assert heir.claim("work", wait_s=10) is not None
 
 
 def test_a_suspended_node_loses_its_claim_and_notices(nodes: Nodes) -> None:
     heir = nodes.open("heir")
-    own = heir.own("work of its own")
+    own = heir.claim("work of its own")
     assert own is not None
     with processes(own_until_killed, [(nodes.place, "owner", "work")]) as (owner,):
         wait_for_head(heir, 1)
         assert owner.pid is not None
         os.kill(owner.pid, signal.SIGSTOP)
-        assert heir.own("work", wait_s=30) is not None
+        assert heir.claim("work", wait_s=30) is not None
         os.kill(owner.pid, signal.SIGCONT)
         wait_for_head(heir, 2)
         assert said(heir, "lost by") == ["owner"]
@@ -129,51 +131,51 @@ def test_a_suspended_node_loses_its_claim_and_notices(nodes: Nodes) -> None:
 
 def test_a_file_claim_of_a_killed_process_is_free_again(tmp_path: Path) -> None:
     path = tmp_path / "everloop.db"
-    log = Stage().open(path)
+    log = DeterministicWorld().open(path)
     with processes(own_file_until_killed, [(path, "owner", "work")]) as (owner,):
         wait_for_head(log, 1)
-        assert log.own("work") is None
+        assert log.claim("work") is None
         owner.kill()
-        assert log.own("work", wait_s=10) is not None
+        assert log.claim("work", wait_s=10) is not None
     log.close()
 
 
 def test_a_claim_whose_lock_was_deleted_is_lost(tmp_path: Path) -> None:
-    log = Stage().open(tmp_path / "everloop.db")
-    claim = log.own("work")
+    log = DeterministicWorld().open(tmp_path / "everloop.db")
+    claim = log.claim("work")
     assert claim is not None
     for lock in (tmp_path / "everloop.db.owners").iterdir():
         lock.unlink()
     assert not claim.held
-    assert log.own("work") is not None
+    assert log.claim("work") is not None
     log.close()
 
 
 def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
-    log = Stage().open(tmp_path / "everloop.db")
+    log = DeterministicWorld().open(tmp_path / "everloop.db")
     (tmp_path / "everloop.db.owners").write_text("in the way")
     with pytest.raises(Unavailable, match="cannot be written"):
-        log.own("work")
+        log.claim("work")
     log.close()
 
 
 def test_a_claim_is_lost_with_its_session(nodes: Nodes) -> None:
     a, b = nodes.open("a"), nodes.open("b")
-    claim = a.own("work")
+    claim = a.claim("work")
     assert claim is not None
     nodes.ask_server(
         "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted"
     )
-    assert b.own("work", wait_s=10) is not None
+    assert b.claim("work", wait_s=10) is not None
     assert not claim.held
-    assert a.own("work") is None
-    assert a.own("other work") is not None
+    assert a.claim("work") is None
+    assert a.claim("other work") is not None
 
 
 def test_tenants_do_not_share_claims(
     nodes: Nodes, postgres: PostgresServer, tmp_path: Path
 ) -> None:
     other = Nodes(Place(postgres.url, f"{tmp_path} other", str(tmp_path)))
-    assert nodes.open("a").own("work") is not None
-    assert other.open("b").own("work") is not None
+    assert nodes.open("a").claim("work") is not None
+    assert other.open("b").claim("work") is not None
     other.close()

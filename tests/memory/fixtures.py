@@ -15,25 +15,25 @@ from everloop.memory.model.commands import (
     RememberItem,
     RetireItem,
 )
-from everloop.memory.model.scopes import Asker
-from everloop.memory.projections.audiences import Audiences
-from everloop.memory.projections.fts_index import MemoryWords
-from everloop.memory.projections.items import MemoryShelf
-from everloop.memory.projections.queries import Item, asker, find, items
-from everloop.memory.summaries.compress import Compressor, Gist, Refusal
-from everloop.memory.text.analysis import question
+from everloop.memory.model.scopes import Viewer
+from everloop.memory.projections.audiences import AudienceTable
+from everloop.memory.projections.fts_index import PassageTable
+from everloop.memory.projections.items import ItemTable
+from everloop.memory.projections.queries import Item, find_item, list_items, load_viewer
+from everloop.memory.summaries.compress import Compressor, Refusal, SummaryText
+from everloop.memory.text.analysis import parse_question
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 USER = Context()
 AGENT = Context(actor="agent:x")
 ENGINE = Context(actor="engine")
 
 
-def joined(sources: Sequence[Item], budget: int) -> Gist | Refusal:
+def joined(sources: Sequence[Item], budget: int) -> SummaryText | Refusal:
     """A summariser that joins all texts."""
     del budget
-    return Gist(
+    return SummaryText(
         "; ".join(source.title for source in sources)[:200],
         " ".join(source.text for source in sources)[:4_000],
     )
@@ -44,12 +44,12 @@ class Notebook:
     """A memory with a log of its own."""
 
     folder: Path
-    stage: Stage = field(default_factory=Stage)
+    stage: DeterministicWorld = field(default_factory=DeterministicWorld)
 
     def __post_init__(self) -> None:
         """Open it."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        views = [MemoryWords(), MemoryShelf(), Audiences()]
+        views = [PassageTable(), ItemTable(), AudienceTable()]
         self.log = self.stage.open(self.folder / "everloop.db", views)
         self.engine = Engine(self.log, self.stage.world, Settings(), MEMORY_DECIDERS)
         self.compressor = Compressor(self.log, self.engine, joined)
@@ -94,26 +94,26 @@ class Notebook:
         """A reader on the current state."""
         return self.log.reading()
 
-    def who(self, reader: Reader, principal: str = "user") -> Asker:
+    def who(self, reader: Reader, principal: str = "user") -> Viewer:
         """A principal as an asker."""
-        return asker(reader, principal)
+        return load_viewer(reader, principal)
 
     def item(self, item_id: str, reader: Reader) -> Item:
         """One item, as the owner sees it."""
-        return find(reader, self.who(reader), item_id)
+        return find_item(reader, self.who(reader), item_id)
 
     def listed(self) -> set[str]:
         """The items that are visible and neither retired nor demoted."""
         with self.reading() as reader:
-            return {item.item_id for item in items(reader, self.who(reader), limit=1_000)}
+            return {item.item_id for item in list_items(reader, self.who(reader), limit=1_000)}
 
     def recalled(self, text: str, k: int) -> list[str]:
         """The items that share the most words with a text: a simple search for tests."""
-        wanted = set(question(text).terms)
+        wanted = set(parse_question(text).terms)
         with self.reading() as reader:
-            found = items(reader, self.who(reader), limit=1_000)
+            found = list_items(reader, self.who(reader), limit=1_000)
         shared = {
-            item.item_id: len(wanted & set(question(f"{item.title} {item.text}").terms))
+            item.item_id: len(wanted & set(parse_question(f"{item.title} {item.text}").terms))
             for item in found
         }
         return sorted(filter(shared.get, shared), key=lambda name: (-shared[name], name))[:k]

@@ -14,7 +14,7 @@ from everloop.app import Engine
 from everloop.log import Command, Receipt
 from everloop.log.integrity.rebuild import rebuild
 from everloop.memory.deciders import MEMORY_DECIDERS
-from everloop.memory.index.vector_index import EXACT_MAX, VectorSpace
+from everloop.memory.index.vector_index import EXACT_MAX, VectorIndex
 from everloop.memory.index.vector_store import VectorCache
 from everloop.memory.model.commands import (
     GrantAudience,
@@ -23,15 +23,15 @@ from everloop.memory.model.commands import (
     ReviseItem,
     RevokeAudience,
 )
-from everloop.memory.projections.audiences import Audiences
-from everloop.memory.projections.fts_index import MemoryWords
-from everloop.memory.projections.items import MemoryShelf
-from everloop.memory.retrieval.results import Asked
-from everloop.memory.service import Keeper
+from everloop.memory.projections.audiences import AudienceTable
+from everloop.memory.projections.fts_index import PassageTable
+from everloop.memory.projections.items import ItemTable
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.memory.service import MemoryService
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.embedder import WordEmbedder
-from everloop.testing.seeded_random import Chance
+from everloop.testing.seeded_random import SeededRandom
 
 PRINCIPALS = ("anna", "ben", "cleo", "dirk")
 STRANGER = "stranger"
@@ -69,20 +69,20 @@ class World:
     grants: dict[str, list[tuple[int, tuple[str, ...]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.chance = Chance(self.seed)
-        self.stage = Stage()
-        views = [MemoryWords(), MemoryShelf(), Audiences()]
+        self.chance = SeededRandom(self.seed)
+        self.stage = DeterministicWorld()
+        views = [PassageTable(), ItemTable(), AudienceTable()]
         self.log = self.stage.open(self.folder / "everloop.db", views)
         self.engine = Engine(self.log, self.stage.world, Settings(), MEMORY_DECIDERS)
         cache = VectorCache(self.folder / "vectors.db")
-        space = VectorSpace(cache, DistinctEmbedder(), exact_max=self.exact_max)
-        self.keeper = Keeper(self.log, self.engine, self.stage.clock, self.stage.ids, space)
+        space = VectorIndex(cache, DistinctEmbedder(), exact_max=self.exact_max)
+        self.keeper = MemoryService(self.log, self.engine, self.stage.clock, self.stage.ids, space)
         for principal in PRINCIPALS:
             self.grant(principal)
 
     def close(self) -> None:
         """Close the log."""
-        self.keeper.memory.space = None
+        self.keeper.memory.vector_index = None
         self.log.close()
 
     # -- what happens ----------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class World:
     def stand(self) -> None:
         """Switch to another branch."""
         branch = self.chance.choice(sorted(self.naive.parents))
-        if self.log.stand(branch, actor="user").facts:
+        if self.log.switch_branch(branch, actor="user").facts:
             self.naive.add("log", "main")
         self.naive.standing["main"] = branch
 
@@ -220,7 +220,7 @@ class World:
     def embed(self) -> None:
         """Compute and load missing vectors."""
         self.keeper.embed_missing()
-        self.keeper.recall("user", Asked(COMMON[0], mode="semantic"))
+        self.keeper.recall("user", SearchQuery(COMMON[0], mode="semantic"))
 
     def do(
         self, command: Command, because: tuple[int, ...], targets: tuple[int, ...] = ()

@@ -9,14 +9,14 @@ from tests.memory.random_worlds import COMMON, PRINCIPALS, STRANGER, World
 
 from everloop.errors import NotFound
 from everloop.memory.index.vector_index import EXACT_MAX
-from everloop.memory.projections.queries import asker, count, items
-from everloop.memory.retrieval.results import Asked, Mode
+from everloop.memory.projections.queries import count_items, list_items, load_viewer
+from everloop.memory.retrieval.results import SearchMode, SearchQuery
 
 BY_SIGNS = 16  # vectors that are searched exactly: so few that signs always come first
 EVERYONE = ("user", *PRINCIPALS, STRANGER)
 
 
-def check_everyone(world: World, mode: Mode) -> int:
+def check_everyone(world: World, mode: SearchMode) -> int:
     """Ask every question as every principal; returns the number of questions."""
     asked = 0
     for principal in EVERYONE:
@@ -25,7 +25,9 @@ def check_everyone(world: World, mode: Mode) -> int:
         secrets = _canaries(world) - {v.canary for i in theirs if (v := world.newest(i))}
         for item_id, versions in world.versions.items():
             for version in versions:
-                answer = world.keeper.recall(principal, Asked(version.canary, limit=20, mode=mode))
+                answer = world.keeper.recall(
+                    principal, SearchQuery(version.canary, limit=20, mode=mode)
+                )
                 hits = {hit.item.item_id for hit in answer.hits}
                 asked += 1
                 assert hits <= recalled, f"seed {world.seed}: {principal} got {hits - recalled}"
@@ -41,13 +43,13 @@ def _check_lists(
     world: World, principal: str, theirs: set[str], recalled: set[str], secrets: set[str]
 ) -> int:
     with world.log.reading() as reader:
-        who = asker(reader, principal)
-        listed = items(reader, who, limit=1_000)
+        who = load_viewer(reader, principal)
+        listed = list_items(reader, who, limit=1_000)
         assert {item.item_id for item in listed} == recalled
-        assert count(reader, who) == len(recalled)
+        assert count_items(reader, who) == len(recalled)
         _no_secret(world, msgspec.json.encode(listed).decode(), secrets)
     for item_id in world.versions:
-        why = world.keeper.why_not(principal, item_id, Asked(" ".join(COMMON), limit=3))
+        why = world.keeper.why_not(principal, item_id, SearchQuery(" ".join(COMMON), limit=3))
         _no_secret(world, msgspec.json.encode(why).decode(), secrets)
         if item_id in theirs:
             assert world.keeper.find(principal, item_id).item_id == item_id
@@ -100,7 +102,7 @@ def test_nobody_gets_what_they_did_not_witness_in_millions_of_questions(
 ) -> None:
     world = World(tmp_path, seed, EXACT_MAX if seed % 2 else BY_SIGNS)
     world.live(250)
-    for mode in get_args(Mode):
+    for mode in get_args(SearchMode):
         check_everyone(world, mode)
     world.close()
 
@@ -108,8 +110,8 @@ def test_nobody_gets_what_they_did_not_witness_in_millions_of_questions(
 def test_a_principal_without_a_grant_gets_nothing(tmp_path: Path) -> None:
     world = World(tmp_path, 7)
     world.live(30)
-    assert world.keeper.recall(STRANGER, Asked(" ".join(COMMON), limit=50)).hits == ()
-    assert world.keeper.recall("", Asked(" ".join(COMMON), limit=50)).hits == ()
+    assert world.keeper.recall(STRANGER, SearchQuery(" ".join(COMMON), limit=50)).hits == ()
+    assert world.keeper.recall("", SearchQuery(" ".join(COMMON), limit=50)).hits == ()
     world.close()
 
 
@@ -126,7 +128,9 @@ def test_the_requested_number_of_hits_is_returned_if_there_are_enough(
             for item_id in world.versions
             if world.may_see(principal, item_id) and not world.is_retired(item_id)
         ]
-        answer = world.keeper.recall(principal, Asked(" ".join(COMMON), limit=limit, mode="text"))
+        answer = world.keeper.recall(
+            principal, SearchQuery(" ".join(COMMON), limit=limit, mode="text")
+        )
         assert len(answer.hits) == min(limit, len(theirs))
     world.close()
 
@@ -135,7 +139,7 @@ def test_the_requested_number_of_hits_is_returned_if_there_are_enough(
 def test_the_same_question_gives_the_same_answer_every_time(tmp_path: Path) -> None:
     world = World(tmp_path, 9)
     world.live(60)
-    first = world.keeper.recall("user", Asked("garden meeting coffee", limit=30))
-    again = world.keeper.recall("user", Asked("garden meeting coffee", limit=30))
+    first = world.keeper.recall("user", SearchQuery("garden meeting coffee", limit=30))
+    again = world.keeper.recall("user", SearchQuery("garden meeting coffee", limit=30))
     assert first == again
     world.close()

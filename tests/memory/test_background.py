@@ -14,7 +14,7 @@ from tests.memory.test_ghosts import Diary
 from everloop.errors import ModelFailed
 from everloop.memory.background import EmbeddingTask
 from everloop.memory.index.vector_index import BATCH
-from everloop.memory.retrieval.results import Asked
+from everloop.memory.retrieval.results import SearchQuery
 from everloop.ports import Embedder
 from everloop.testing.embedder import WordEmbedder
 
@@ -27,12 +27,12 @@ def test_items_get_their_vectors_in_the_background_now_and_as_they_come(tmp_path
     embedding = EmbeddingTask(diary.keeper)
     embedding.start()
     assert embedding.idle.wait(PATIENCE_S)
-    assert diary.keeper.recall("user", Asked("bees")).notes == ()
+    assert diary.keeper.recall("user", SearchQuery("bees")).notes == ()
     diary.say("later", "A fox came to the fence.")
     deadline = time.monotonic() + PATIENCE_S
-    while diary.keeper.recall("user", Asked("fox")).notes and time.monotonic() < deadline:
+    while diary.keeper.recall("user", SearchQuery("fox")).notes and time.monotonic() < deadline:
         embedding.idle.wait(0.1)
-    assert diary.keeper.recall("user", Asked("fox")).notes == ()
+    assert diary.keeper.recall("user", SearchQuery("fox")).notes == ()
     embedding.stop()
     diary.log.close()
 
@@ -75,7 +75,7 @@ def test_an_embedder_that_failed_for_a_while_is_asked_again_though_nothing_new_c
     embedding.start()
     assert embedding.idle.wait(PATIENCE_S)
     assert embedding.problem is None
-    assert diary.keeper.recall("user", Asked("bees")).notes == ()
+    assert diary.keeper.recall("user", SearchQuery("bees")).notes == ()
     embedding.stop()
     diary.log.close()
 
@@ -124,7 +124,7 @@ class Named(WordEmbedder):
 
 def set_embedder(diary: Diary, embedder: Embedder) -> None:
     """Let another one make the vectors from now on."""
-    space = diary.keeper.memory.space
+    space = diary.keeper.memory.vector_index
     assert space is not None
     space.embedder = embedder
 

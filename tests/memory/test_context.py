@@ -12,46 +12,46 @@ from everloop.errors import Conflict, Invalid, NotFound
 from everloop.log import Context
 from everloop.memory.context import (
     TIERS,
-    Assembled,
-    Budget,
-    Piece,
-    Section,
+    AssembledPrompt,
+    PromptPiece,
+    PromptSection,
     Tier,
-    assemble,
-    keep_order,
-    ledger,
+    TokenBudget,
+    assemble_prompt,
+    by_priority,
+    load_ledger,
 )
 from everloop.memory.model.commands import KeepContext
-from everloop.memory.tokens import ESTIMATE, Tokens
+from everloop.memory.tokens import ESTIMATE, TokenCounter
 
-WORDS = Tokens("words", lambda text: len(text.split()))
+WORDS = TokenCounter("words", lambda text: len(text.split()))
 
 
-def pieces(name: str, count: int, words: int = 9) -> tuple[Piece, ...]:
+def pieces(name: str, count: int, words: int = 9) -> tuple[PromptPiece, ...]:
     """Pieces of a number of words; with the line break, one token more."""
     return tuple(
-        Piece(f"{name}{number}", " ".join([f"{name}{number}"] * words), (number + 1,))
+        PromptPiece(f"{name}{number}", " ".join([f"{name}{number}"] * words), (number + 1,))
         for number in range(count)
     )
 
 
-def section(name: str, tier: Tier, count: int = 2, **more: object) -> Section:
+def section(name: str, tier: Tier, count: int = 2, **more: object) -> PromptSection:
     """A section of pieces that take ten tokens each; with the break after it, one more."""
-    return Section(name, tier, pieces(name, count), **more)  # type: ignore[arg-type]
+    return PromptSection(name, tier, pieces(name, count), **more)  # type: ignore[arg-type]
 
 
-def built(sections: list[Section], soft: int, hard: int) -> Assembled:
+def built(sections: list[PromptSection], soft: int, hard: int) -> AssembledPrompt:
     """A prompt, counted in words."""
-    return assemble(sections, Budget(soft, hard), principal="user", tokens=WORDS)
+    return assemble_prompt(sections, TokenBudget(soft, hard), principal="user", tokens=WORDS)
 
 
-def keys(assembled: Assembled) -> list[str]:
+def keys(assembled: AssembledPrompt) -> list[str]:
     """The pieces that are in the prompt."""
     entries = [entry for one in assembled.ledger.sections for entry in one.entries]
     return [entry.key for entry in entries if not entry.left_out]
 
 
-def why(assembled: Assembled) -> dict[str, str]:
+def why(assembled: AssembledPrompt) -> dict[str, str]:
     """The pieces that are not in the prompt, and why."""
     entries = [entry for one in assembled.ledger.sections for entry in one.entries]
     return {entry.key: entry.left_out for entry in entries if entry.left_out}
@@ -95,7 +95,7 @@ def test_the_omission_order_is_fixed() -> None:
 
 def test_of_equal_sections_the_later_one_is_omitted_first() -> None:
     sections = [section("one", "nice"), section("two", "nice"), section("three", "should")]
-    assert [one.name for one in keep_order(sections)] == ["three", "one", "two"]
+    assert [one.name for one in by_priority(sections)] == ["three", "one", "two"]
 
 
 def test_the_prompt_keeps_the_order_it_was_given() -> None:
@@ -106,8 +106,8 @@ def test_the_prompt_keeps_the_order_it_was_given() -> None:
 
 
 def test_within_a_section_the_last_piece_of_equal_priority_is_omitted_first() -> None:
-    turns = tuple(Piece(f"t{number}", "word " * 9, priority=number) for number in range(4))
-    latest = built([Section("turns", "nice", turns)], 21, 99)
+    turns = tuple(PromptPiece(f"t{number}", "word " * 9, priority=number) for number in range(4))
+    latest = built([PromptSection("turns", "nice", turns)], 21, 99)
     assert keys(latest) == ["t2", "t3"]
     first = built([section("memories", "nice", 4)], 21, 99)
     assert keys(first) == ["memories0", "memories1"]
@@ -129,22 +129,22 @@ def test_a_section_keeps_to_its_own_budget() -> None:
 
 
 def test_a_piece_that_is_too_long_does_not_displace_shorter_ones() -> None:
-    long = Piece("long", "word " * 500)
-    sections = [Section("memories", "should", (*pieces("m", 1), long, *pieces("n", 1)))]
+    long = PromptPiece("long", "word " * 500)
+    sections = [PromptSection("memories", "should", (*pieces("m", 1), long, *pieces("n", 1)))]
     assert keys(built(sections, 30, 30)) == ["m0", "n0"]
 
 
 def test_an_unbroken_section_has_no_gaps_and_shows_where_it_was_cut() -> None:
-    turns = [Piece(f"t{number}", f"turn {number}", priority=number) for number in range(5)]
-    turns[2] = Piece("t2", "word " * 50, priority=2)
-    dialogue = Section("turns", "nice", tuple(turns), elision="(cut)", unbroken=True)
+    turns = [PromptPiece(f"t{number}", f"turn {number}", priority=number) for number in range(5)]
+    turns[2] = PromptPiece("t2", "word " * 50, priority=2)
+    dialogue = PromptSection("turns", "nice", tuple(turns), elision="(cut)", unbroken=True)
     assembled = built([dialogue], 20, 20)
     assert assembled.text == "(cut)\nturn 3\nturn 4"
     assert why(assembled) == {"t0": "soft budget", "t1": "soft budget", "t2": "soft budget"}
 
 
 def test_when_nothing_of_a_section_fits_only_its_elision_is_shown() -> None:
-    dialogue = Section(
+    dialogue = PromptSection(
         "turns", "nice", pieces("t", 3, 50), heading="# Before", elision="(earlier turns)"
     )
     assert built([dialogue], 20, 20).text == "(earlier turns)"
@@ -152,7 +152,7 @@ def test_when_nothing_of_a_section_fits_only_its_elision_is_shown() -> None:
 
 
 def test_a_duplicate_piece_is_included_once() -> None:
-    again = Section("memories", "nice", (*pieces("turns", 1), *pieces("m", 1)))
+    again = PromptSection("memories", "nice", (*pieces("turns", 1), *pieces("m", 1)))
     assembled = built([again, section("turns", "must")], 99, 99)
     assert why(assembled) == {"turns0": "duplicate"}
     assert assembled.text.count("turns0") == 9
@@ -160,7 +160,10 @@ def test_a_duplicate_piece_is_included_once() -> None:
 
 def test_a_piece_omitted_from_one_section_may_be_in_another() -> None:
     shared = pieces("m", 2)
-    sections = [Section("best", "should", shared, tokens_max=11), Section("more", "nice", shared)]
+    sections = [
+        PromptSection("best", "should", shared, tokens_max=11),
+        PromptSection("more", "nice", shared),
+    ]
     assembled = built(sections, 99, 99)
     assert keys(assembled) == ["m0", "m1"]
     entries = [[e.left_out for e in one.entries] for one in assembled.ledger.sections]
@@ -179,15 +182,15 @@ def test_a_must_section_may_exceed_its_own_and_the_soft_budget() -> None:
 
 
 def test_an_empty_section_takes_no_room() -> None:
-    empty = Section("memories", "should", (), heading="# Memories")
+    empty = PromptSection("memories", "should", (), heading="# Memories")
     assembled = built([empty], 9, 9)
     assert (assembled.parts, assembled.ledger.tokens) == ((), 0)
 
 
-@pytest.mark.parametrize("budget", [Budget(9, 8), Budget(-1, 8)])
-def test_inconsistent_budgets_are_refused(budget: Budget) -> None:
+@pytest.mark.parametrize("budget", [TokenBudget(9, 8), TokenBudget(-1, 8)])
+def test_inconsistent_budgets_are_refused(budget: TokenBudget) -> None:
     with pytest.raises(Invalid, match="soft budget"):
-        assemble([], budget, principal="user")
+        assemble_prompt([], budget, principal="user")
 
 
 def test_two_sections_with_the_same_name_are_refused() -> None:
@@ -196,7 +199,7 @@ def test_two_sections_with_the_same_name_are_refused() -> None:
 
 
 def test_an_estimate_says_that_it_is_one() -> None:
-    estimated = assemble([section("identity", "must")], principal="user").ledger
+    estimated = assemble_prompt([section("identity", "must")], principal="user").ledger
     assert (estimated.counted_by, estimated.exact) == ("estimate", False)
     counted = built([section("identity", "must")], 99, 99).ledger
     assert (counted.counted_by, counted.exact) == ("words", True)
@@ -205,7 +208,7 @@ def test_an_estimate_says_that_it_is_one() -> None:
 TEXTS = st.text("ab \n.é漢", min_size=1, max_size=60)
 PIECES = st.lists(
     st.builds(
-        Piece,
+        PromptPiece,
         key=st.integers(0, 12).map(str),
         text=TEXTS,
         positions=st.lists(st.integers(1, 99), max_size=2).map(tuple),
@@ -215,7 +218,7 @@ PIECES = st.lists(
 ).map(tuple)
 SECTIONS = st.lists(
     st.builds(
-        Section,
+        PromptSection,
         name=st.integers(0, 99).map(str),
         tier=st.sampled_from(TIERS),
         pieces=PIECES,
@@ -231,11 +234,11 @@ SECTIONS = st.lists(
 
 
 @given(SECTIONS, st.integers(0, 150), st.integers(0, 150))
-def test_every_prompt_is_accountable(sections: list[Section], soft: int, more: int) -> None:
-    budget = Budget(soft, soft + more)
+def test_every_prompt_is_accountable(sections: list[PromptSection], soft: int, more: int) -> None:
+    budget = TokenBudget(soft, soft + more)
     must = [piece for one in sections if one.tier == "must" for piece in one.pieces]
     try:
-        assembled = assemble(sections, budget, principal="user")
+        assembled = assemble_prompt(sections, budget, principal="user")
     except Invalid:
         assert sum(ESTIMATE(piece.text) + 3 for piece in must) + 20 * len(sections) > budget.hard
         return
@@ -248,7 +251,7 @@ def test_every_prompt_is_accountable(sections: list[Section], soft: int, more: i
     assert assembled.ledger.tokens == sum(one.tokens for one in assembled.ledger.sections)
     assert ESTIMATE(assembled.text) <= assembled.ledger.tokens <= budget.hard
     assert all(e.left_out != "duplicate" or e.key in inside for e in entries if e.left_out)
-    assert assembled == assemble(sections, budget, principal="user")
+    assert assembled == assemble_prompt(sections, budget, principal="user")
 
 
 # -- kept ------------------------------------------------------------------------------------------
@@ -263,45 +266,45 @@ def notes(tmp_path: Path) -> Generator[Notebook]:
 
 
 def test_a_ledger_can_be_opened_for_any_reply_and_contains_no_text(notes: Notebook) -> None:
-    kept = assemble(SCENE, Budget(150, 150), principal="agent:x", tokens=WORDS).ledger
+    kept = assemble_prompt(SCENE, TokenBudget(150, 150), principal="agent:x", tokens=WORDS).ledger
     position = notes.do(KeepContext("c1", kept), USER).position
     with notes.reading() as reader:
-        assert ledger(reader, notes.who(reader), position) == kept
+        assert load_ledger(reader, notes.who(reader), position) == kept
     assert "identity0 identity0" not in (notes.log.record(position).data or "")
 
 
 def test_a_ledger_is_visible_to_the_owner_and_to_its_principal(notes: Notebook) -> None:
-    kept = assemble([section("turns", "must")], principal="agent:x").ledger
+    kept = assemble_prompt([section("turns", "must")], principal="agent:x").ledger
     position = notes.do(KeepContext("c1", kept), USER).position
     with notes.reading() as reader:
-        assert ledger(reader, notes.who(reader, "agent:x"), position) == kept
+        assert load_ledger(reader, notes.who(reader, "agent:x"), position) == kept
         for principal, at in [("agent:y", position), ("user", 0), ("user", position + 1)]:
             with pytest.raises(NotFound, match="no ledger"):
-                ledger(reader, notes.who(reader, principal), at)
+                load_ledger(reader, notes.who(reader, principal), at)
 
 
 def test_another_fact_does_not_open_as_a_ledger(notes: Notebook) -> None:
     position = notes.say("ash")
     with notes.reading() as reader, pytest.raises(NotFound):
-        ledger(reader, notes.who(reader), position)
+        load_ledger(reader, notes.who(reader), position)
 
 
 def test_a_ledger_is_stored_once_and_never_changed(notes: Notebook) -> None:
-    kept = assemble([section("turns", "must")], principal="user").ledger
+    kept = assemble_prompt([section("turns", "must")], principal="user").ledger
     notes.do(KeepContext("c1", kept), Context(actor="engine"))
     assert notes.do(KeepContext("c1", kept)).facts == ()
-    other = assemble([section("other", "must")], principal="user").ledger
+    other = assemble_prompt([section("other", "must")], principal="user").ledger
     with pytest.raises(Conflict):
         notes.do(KeepContext("c1", other))
 
 
 def test_a_ledger_is_retracted_with_its_dependencies(notes: Notebook) -> None:
     turn = notes.say("ash")
-    kept = assemble([section("turns", "must")], principal="user").ledger
+    kept = assemble_prompt([section("turns", "must")], principal="user").ledger
     receipt = notes.do(KeepContext("c1", kept, because=(turn,)), USER)
     assert receipt.facts[0].because == (turn,)
     with notes.log.reading(as_of=turn) as reader, pytest.raises(NotFound):
-        ledger(reader, notes.who(reader), receipt.position)
+        load_ledger(reader, notes.who(reader), receipt.position)
     notes.log.retract([turn], reason="slip", actor="user")
     with notes.reading() as reader, pytest.raises(NotFound):
-        ledger(reader, notes.who(reader), receipt.position)
+        load_ledger(reader, notes.who(reader), receipt.position)

@@ -10,7 +10,7 @@ import pytest
 from everloop.app import Engine
 from everloop.log import Log
 from everloop.memory.deciders import MEMORY_DECIDERS
-from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.vector_index import VectorIndex
 from everloop.memory.index.vector_store import VectorCache
 from everloop.memory.model.commands import (
     DemoteItem,
@@ -19,14 +19,14 @@ from everloop.memory.model.commands import (
     RetireItem,
     ReviseItem,
 )
-from everloop.memory.projections.audiences import Audiences
-from everloop.memory.projections.fts_index import MemoryWords
-from everloop.memory.projections.items import MemoryShelf
-from everloop.memory.projections.queries import Filter, asker, count
-from everloop.memory.retrieval.results import Asked
-from everloop.memory.service import Keeper
+from everloop.memory.projections.audiences import AudienceTable
+from everloop.memory.projections.fts_index import PassageTable
+from everloop.memory.projections.items import ItemTable
+from everloop.memory.projections.queries import Filter, count_items, load_viewer
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.memory.service import MemoryService
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.embedder import WordEmbedder
 
 QUESTIONS = ("garden", "red roses", "the old oak", "who planted it?", "oak garden winter", "slip")
@@ -43,12 +43,12 @@ class Diary:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
-        self.stage = Stage()
-        views = [MemoryWords(), MemoryShelf(), Audiences()]
+        self.stage = DeterministicWorld()
+        views = [PassageTable(), ItemTable(), AudienceTable()]
         self.log: Log = self.stage.open(folder / "everloop.db", views)
         self.engine = Engine(self.log, self.stage.world, Settings(), MEMORY_DECIDERS)
-        space = VectorSpace(VectorCache(folder / "vectors.db"), WordEmbedder())
-        self.keeper = Keeper(self.log, self.engine, self.stage.clock, self.stage.ids, space)
+        space = VectorIndex(VectorCache(folder / "vectors.db"), WordEmbedder())
+        self.keeper = MemoryService(self.log, self.engine, self.stage.clock, self.stage.ids, space)
 
     def say(self, item_id: str, text: str, follows: str = "") -> int:
         """Store an item; returns its position."""
@@ -67,11 +67,11 @@ class Diary:
         self.keeper.embed_missing()
         told: list[object] = []
         for question in QUESTIONS:
-            for hit in self.keeper.recall("user", Asked(question, limit=10)).hits:
+            for hit in self.keeper.recall("user", SearchQuery(question, limit=10)).hits:
                 item = msgspec.structs.replace(hit.item, position=0, version=0)
                 told.append((question, item, hit.similarity, hit.source, hit.why))
         with self.log.reading() as reader:
-            told.append(count(reader, asker(reader, "user")))
+            told.append(count_items(reader, load_viewer(reader, "user")))
         return told
 
 
@@ -123,7 +123,7 @@ def try_a_branch_and_come_back(diary: Diary) -> None:
     """Fork, write there, and switch back to the old branch."""
     diary.log.rewind(diary.log.head - 2, actor="user")
     diary.say("slip", "A slip about the garden and the old oak.", "item-1")
-    diary.log.stand("main", actor="user")
+    diary.log.switch_branch("main", actor="user")
 
 
 @pytest.mark.promise("P-MEM-2")
@@ -160,7 +160,7 @@ def test_reading_as_of_the_past_gives_the_past_answers(diaries: tuple[Diary, Dia
     lived.keeper.embed_missing()
     pure.keeper.embed_missing()
     for question in QUESTIONS:
-        asked = Asked(question, limit=10, mode="text")
+        asked = SearchQuery(question, limit=10, mode="text")
         now = [hit.item.item_id for hit in pure.keeper.recall("user", asked).hits]
         past = [hit.item.item_id for hit in lived.keeper.recall("user", asked, as_of=then).hits]
         assert past == now
@@ -174,7 +174,7 @@ def test_after_a_rewind_the_past_reads_unchanged(diaries: tuple[Diary, Diary]) -
     lived.log.rewind(then - 2, actor="user")
     lived.say("later", "Later the bees came back to the garden.")
     for question in QUESTIONS:
-        asked = Asked(question, limit=10, mode="text")
+        asked = SearchQuery(question, limit=10, mode="text")
         past = [hit.item.item_id for hit in lived.keeper.recall("user", asked, as_of=then).hits]
         assert past == [hit.item.item_id for hit in pure.keeper.recall("user", asked).hits]
 
@@ -189,9 +189,12 @@ def test_an_item_valid_in_the_past_is_valid_when_read_as_of_then(tmp_path: Path)
     at = clock.now()
     clock.tick(days=30)
     diary.say("last", "Nothing to see")
-    asked, first = Asked("bees at the neighbours", mode="text"), Asked("what did I say today")
+    asked, first = (
+        SearchQuery("bees at the neighbours", mode="text"),
+        SearchQuery("what did I say today"),
+    )
 
-    def told(question: Asked, as_of: int | datetime | None = None) -> list[str]:
+    def told(question: SearchQuery, as_of: int | datetime | None = None) -> list[str]:
         answer = diary.keeper.recall("user", question, as_of=as_of)
         return [hit.item.item_id for hit in answer.hits]
 
@@ -222,7 +225,7 @@ def test_a_question_about_a_time_finds_demoted_items(
     diary.engine.do(RetireItem("f1", "wrong", force=True))
 
     def told(text: str, only: Filter | None = None) -> list[str]:
-        answer = diary.keeper.recall("user", Asked(text, only=only or Filter(), mode="text"))
+        answer = diary.keeper.recall("user", SearchQuery(text, only=only or Filter(), mode="text"))
         return [hit.item.item_id for hit in answer.hits]
 
     assert told("the fence") == ["gist"]
@@ -230,10 +233,10 @@ def test_a_question_about_a_time_finds_demoted_items(
     assert told("what did I say about the fence in June 2025") == []
     july = Filter(since=datetime(2025, 7, 1, tzinfo=UTC))
     assert set(told("the fence", july)) == {"f2", "gist"}
-    may = Asked("what did I say about the fence in May 2025", mode="text")
+    may = SearchQuery("what did I say about the fence in May 2025", mode="text")
     assert diary.keeper.why_not("user", "f0", may).reason == "here"
-    assert diary.keeper.why_not("user", "f0", Asked("the fence")).reason == "retired"
-    june = Asked("what did I say about the fence in June 2025", mode="text")
+    assert diary.keeper.why_not("user", "f0", SearchQuery("the fence")).reason == "retired"
+    june = SearchQuery("what did I say about the fence in June 2025", mode="text")
     assert diary.keeper.why_not("user", "f1", june).reason == "retired"
 
 
@@ -252,7 +255,7 @@ def test_a_summary_is_hidden_when_a_source_is_revised_and_restored_by_undo(
     narrowed = diary.engine.do(ReviseItem("source", witnesses=("anna",)))
 
     def there() -> set[str]:
-        asked = Asked("party parties gist top", limit=10, mode="text")
+        asked = SearchQuery("party parties gist top", limit=10, mode="text")
         return {hit.item.item_id for hit in diary.keeper.recall("user", asked).hits}
 
     assert there() == {"source"}

@@ -11,8 +11,8 @@ from everloop.log import Command, Context, Receipt
 from everloop.memory.model.commands import RememberItem, RetireItem, ReviseItem
 from everloop.memory.near_duplicates import detect
 from everloop.memory.projections import fts_index
-from everloop.memory.retrieval.results import Asked
-from everloop.memory.service import Keeper
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.memory.service import MemoryService
 from everloop.memory.text import analysis
 from everloop.testing.bus import FunctionBus
 
@@ -73,7 +73,7 @@ def test_a_text_is_analysed_once_even_if_it_is_compared_several_times(
     text = "The gate creaks in the wind."
     others = ["The barn is red.", "The shed is locked."]
     analysed: list[tuple[str, str]] = []
-    terms_of, document = detect.terms_of, analysis.document
+    terms_of, document = detect.comparison_terms, analysis.index_terms
 
     def counted_terms_of(text: str) -> tuple[str, ...]:
         analysed.append(("terms_of", text))
@@ -91,7 +91,9 @@ def test_a_text_is_analysed_once_even_if_it_is_compared_several_times(
             diary.engine.do(RememberItem(f"other-{len(others)}", others.pop()))
         return diary.engine.do(command, by=by, request_id=request_id)
 
-    service = Keeper(diary.log, FunctionBus(do_after_others), diary.stage.clock, diary.stage.ids)
+    service = MemoryService(
+        diary.log, FunctionBus(do_after_others), diary.stage.clock, diary.stage.ids
+    )
     kept = service.remember(RememberItem("", text), by=Context())
     assert kept.new
     assert not others
@@ -137,7 +139,7 @@ def test_an_item_stored_again_is_found_once_after_its_retraction_is_undone(diary
     diary.log.retract([taken_back], reason="none after all", actor="user")
 
     def found() -> list[str]:
-        hits = diary.keeper.recall("user", Asked("well", mode="text")).hits
+        hits = diary.keeper.recall("user", SearchQuery("well", mode="text")).hits
         return [hit.item.item_id for hit in hits]
 
     assert found() == ["well"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everloop.memory.tokens import ESTIMATE, Tokens, estimated
+from everloop.memory.tokens import ESTIMATE, TokenCounter, estimate_tokens
 
 # Counted in November 2026 with cl100k, o200k and Claude 2's tokenizer; the mean of the three.
 COUNTED = {
@@ -49,33 +49,33 @@ COUNTED = {
 @pytest.mark.parametrize("name", COUNTED)
 def test_the_estimate_is_near_what_tokenizers_count(name: str) -> None:
     text, counted = COUNTED[name]
-    assert abs(estimated(text) / counted - 1) < 0.2
+    assert abs(estimate_tokens(text) / counted - 1) < 0.2
 
 
 def test_the_average_error_of_the_estimate_is_small() -> None:
-    errors = [abs(estimated(text) / counted - 1) for text, counted in COUNTED.values()]
+    errors = [abs(estimate_tokens(text) / counted - 1) for text, counted in COUNTED.values()]
     assert sum(errors) / len(errors) < 0.1
 
 
 def test_an_estimate_says_that_it_is_one() -> None:
     assert not ESTIMATE.exact
-    assert Tokens("model", len).exact
-    assert Tokens("model", len)("four") == 4
+    assert TokenCounter("model", len).exact
+    assert TokenCounter("model", len)("four") == 4
 
 
 def test_an_empty_text_has_no_tokens() -> None:
-    assert estimated("") == 0
+    assert estimate_tokens("") == 0
 
 
 def test_a_very_long_run_of_spaces_is_counted_in_linear_time() -> None:
-    assert estimated(" " * 1_000_000) == 1
+    assert estimate_tokens(" " * 1_000_000) == 1
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_parts_never_count_less_than_the_whole(one: str, other: str) -> None:
-    assert estimated(f"{one}\n{other}") <= estimated(one) + estimated(other) + 1
+    assert estimate_tokens(f"{one}\n{other}") <= estimate_tokens(one) + estimate_tokens(other) + 1
 
 
 @given(st.text(min_size=1, max_size=400))
 def test_a_text_has_at_least_one_token_and_at_most_about_one_per_byte(text: str) -> None:
-    assert 1 <= estimated(text) <= math.ceil(1.5 * len(text.encode("utf-8", "replace")))
+    assert 1 <= estimate_tokens(text) <= math.ceil(1.5 * len(text.encode("utf-8", "replace")))

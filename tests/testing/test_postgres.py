@@ -9,8 +9,8 @@ import pytest
 
 from everloop.testing.postgres import (
     PostgresServer,
-    copied_programs,
-    found_programs,
+    copy_programs,
+    find_programs,
     postgres_server,
 )
 
@@ -51,7 +51,7 @@ def test_no_process_and_no_file_remains(tmp_path: Path) -> None:
     assert not server.running
 
 
-@pytest.mark.parametrize("programs", found_programs(), ids=lambda p: p.parent.name)
+@pytest.mark.parametrize("programs", find_programs(), ids=lambda p: p.parent.name)
 def test_every_postgresql_on_this_machine_works(tmp_path: Path, programs: Path) -> None:
     with postgres_server(tmp_path, programs) as server, psycopg.connect(server.url) as db:
         assert db.execute("SELECT 1").fetchone() == (1,)
@@ -59,7 +59,7 @@ def test_every_postgresql_on_this_machine_works(tmp_path: Path, programs: Path) 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has to hand its programs on")
 def test_programs_that_only_root_can_reach_are_copied(tmp_path: Path) -> None:
-    hidden = copied_programs(found_programs()[0], tmp_path / "only-root")
+    hidden = copy_programs(find_programs()[0], tmp_path / "only-root")
     (tmp_path / "only-root").chmod(0o700)
     with postgres_server(tmp_path, hidden) as server:
         assert server.running

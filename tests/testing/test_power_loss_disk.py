@@ -5,12 +5,12 @@ from pathlib import Path
 
 import apsw
 
-from everloop.testing.power_loss_disk import power_disk
-from everloop.testing.seeded_random import Chance
+from everloop.testing.power_loss_disk import power_loss_disk
+from everloop.testing.seeded_random import SeededRandom
 
 
 def test_nothing_is_written_during_a_power_cut(tmp_path: Path) -> None:
-    with power_disk() as disk:
+    with power_loss_disk() as disk:
         db = apsw.Connection(str(tmp_path / "a.db"), vfs=disk.name)
         db.execute("PRAGMA journal_mode = WAL").fetchall()
         db.execute("CREATE TABLE t (x)")
@@ -21,12 +21,12 @@ def test_nothing_is_written_during_a_power_cut(tmp_path: Path) -> None:
             written.set()
 
         disk.before_call = about_to_write.set
-        with disk.still:
+        with disk.lock:
             writer = threading.Thread(target=write)
             writer.start()
             assert about_to_write.wait(60)
-            before = disk.cut(Chance(1))
-            assert disk.cut(Chance(1)) == before
+            before = disk.cut(SeededRandom(1))
+            assert disk.cut(SeededRandom(1)) == before
             assert not written.is_set()
         writer.join()
         db.close()

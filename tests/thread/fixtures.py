@@ -8,12 +8,12 @@ from pathlib import Path
 from everloop.app import USER, Engine
 from everloop.log import Context
 from everloop.memory.settings import MemorySettings
-from everloop.memory.summaries.compress import Gist
-from everloop.running import Running
+from everloop.memory.summaries.compress import SummaryText
+from everloop.services import Services
 from everloop.settings import Settings
-from everloop.testing.deterministic import CountedIds, Stage
+from everloop.testing.deterministic import DeterministicWorld, SequentialIds
 from everloop.testing.model import Script, ScriptedModel
-from everloop.thread.model.calendar_windows import Window
+from everloop.thread.model.calendar_windows import CalendarWindow
 from everloop.thread.model.commands import HOME, HideMessage
 from everloop.thread.model.events import (
     AnswerGiven,
@@ -23,10 +23,10 @@ from everloop.thread.model.events import (
     TurnStopped,
     TurnStreaming,
 )
-from everloop.thread.pyramid.summarise import Pyramid
+from everloop.thread.pyramid.summarise import SummaryPyramid
 from everloop.thread.queries import threads
-from everloop.thread.quoting import shortened
-from everloop.thread.service import Letter, Sent, Talk
+from everloop.thread.quoting import truncate_to_tokens
+from everloop.thread.service import OutgoingMessage, SentMessage, ThreadService
 
 PLAIN = Settings(memory=MemorySettings(embedder="none"))
 PICTURE = b"\x89PNG\r\n of a qxheliotrope"
@@ -37,10 +37,10 @@ def show_picture(
     engine: Engine, words: str = "Look.", name: str = "cat.png"
 ) -> tuple[int, Attachment]:
     """Say something with a picture beside it; where that is recorded, and the picture."""
-    kept = engine.files.keep(name, "image/png", [PICTURE])
-    talk = Talk(engine.log, engine, engine.memory)
-    talk.home(USER)
-    sent = talk.send(HOME, Letter(words, (kept,)), USER)
+    kept = engine.files.store(name, "image/png", [PICTURE])
+    talk = ThreadService(engine.log, engine, engine.memory)
+    talk.home_thread(USER)
+    sent = talk.send(HOME, OutgoingMessage(words, (kept,)), USER)
     with engine.reading() as reader:
         return threads.message(reader, sent.message_id).position, kept
 
@@ -48,14 +48,16 @@ def show_picture(
 class Parlour:
     """An engine at work, and the moves of a test."""
 
-    def __init__(self, running: Running, model: ScriptedModel, stage: Stage) -> None:
+    def __init__(self, running: Services, model: ScriptedModel, stage: DeterministicWorld) -> None:
         self.running, self.model, self.stage = running, model, stage
         self.engine = running.engine
         self.talk = running.talk
 
-    def say(self, text: str, *, thread: str = HOME, by: Context = USER, letter: str = "") -> Sent:
+    def say(
+        self, text: str, *, thread: str = HOME, by: Context = USER, letter: str = ""
+    ) -> SentMessage:
         """Say something and do not wait for the answer."""
-        return self.talk.send(thread, Letter(text, letter_id=letter), by)
+        return self.talk.send(thread, OutgoingMessage(text, letter_id=letter), by)
 
     def ask(self, text: str, *, thread: str = HOME) -> str:
         """Say something and wait for the end of its turn; the answer's text."""
@@ -63,13 +65,13 @@ class Parlour:
         self.until_ended(sent.turn_id)
         return self.answer(sent).text
 
-    def answer(self, sent: Sent) -> threads.Message:
+    def answer(self, sent: SentMessage) -> threads.ThreadMessage:
         """The answer of a turn that has ended."""
         with self.engine.reading(branch=sent.branch) as reader:
             turn = threads.turn(reader, sent.turn_id)
             return threads.message(reader, turn.answer_id)
 
-    def turn(self, sent: Sent) -> threads.Turn:
+    def turn(self, sent: SentMessage) -> threads.TurnView:
         """A turn as it stands."""
         with self.engine.reading(branch=sent.branch) as reader:
             return threads.turn(reader, sent.turn_id)
@@ -89,20 +91,22 @@ class Parlour:
     def said(self, thread: str = HOME) -> list[tuple[str, str]]:
         """What the thread shows: who, and what."""
         with self.engine.reading() as reader:
-            page = threads.newest(reader, thread, 500)
+            page = threads.newest_messages(reader, thread, 500)
         return [(message.role, message.text) for message in page.messages]
 
     def hide(self, message_id: str, *, thread: str = HOME) -> None:
         """Fold a message away."""
         self.engine.do(HideMessage(thread, message_id))
 
-    def plain_pyramid(self) -> Pyramid:
+    def plain_pyramid(self) -> SummaryPyramid:
         """A pyramid that sums up without a model: by the beginning of each line."""
 
-        def summarise(window: Window, lines: Sequence[str], budget: int) -> Gist:
-            return Gist(window.key, shortened("\n".join(line[:80] for line in lines), budget))
+        def summarise(window: CalendarWindow, lines: Sequence[str], budget: int) -> SummaryText:
+            return SummaryText(
+                window.key, truncate_to_tokens("\n".join(line[:80] for line in lines), budget)
+            )
 
-        return Pyramid(self.engine.log, self.engine, self.engine.log.ids, summarise)
+        return SummaryPyramid(self.engine.log, self.engine, self.engine.log.ids, summarise)
 
     def remembered(self) -> None:
         """Make memory of all that was said."""
@@ -121,11 +125,11 @@ def parlour(
 
     Two on one log count their ids from different numbers.
     """
-    stage = Stage(ids=CountedIds(ids_from))
+    stage = DeterministicWorld(ids=SequentialIds(ids_from))
     model = answers if isinstance(answers, ScriptedModel) else ScriptedModel(answers)
     with Engine.open(folder, settings=settings, world=stage.world) as engine:
-        running = Running(engine, settings, model)
-        running.talk.home(USER)
+        running = Services(engine, settings, model)
+        running.talk.home_thread(USER)
         running.turns.start()
         try:
             yield Parlour(running, model, stage)

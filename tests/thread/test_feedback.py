@@ -14,8 +14,8 @@ from everloop.lessons.model.events import FeedbackGiven
 from everloop.log import Context
 from everloop.log.model.record import fact_of
 from everloop.testing.model import ScriptedModel
-from everloop.thread.feedback import Feedback, heard_in
-from everloop.thread.service import Sent
+from everloop.thread.feedback import FeedbackTask, feedback_input
+from everloop.thread.service import SentMessage
 from everloop.usage.events import ModelCalled
 
 WORDS = "No, that's wrong. `les-1` was a bad idea."
@@ -35,8 +35,8 @@ def blamed() -> str:
     return msgspec.json.encode(Reading((opinion,))).decode()
 
 
-def said(talking: Parlour, *texts: str) -> list[Sent]:
-    sent: list[Sent] = []
+def said(talking: Parlour, *texts: str) -> list[SentMessage]:
+    sent: list[SentMessage] = []
     for text in texts:
         sent.append(talking.say(text))
         talking.until_ended(sent[-1].turn_id)
@@ -52,8 +52,8 @@ def test_a_message_after_an_answer_is_checked_with_the_lessons_the_answer_was_sh
 ) -> None:
     first, second = said(talking, "Plant it.", WORDS)
     with talking.engine.reading() as reader:
-        assert heard_in(reader, first.message_id) is None
-        heard = heard_in(reader, second.message_id)
+        assert feedback_input(reader, first.message_id) is None
+        heard = feedback_input(reader, second.message_id)
     assert heard is not None
     thread_id, words = heard
     assert (thread_id, words.text) == ("home", WORDS)
@@ -64,10 +64,10 @@ def test_a_message_after_an_answer_is_checked_with_the_lessons_the_answer_was_sh
 def test_blame_becomes_feedback_once(talking: Parlour) -> None:
     _, second = said(talking, "Plant it.", WORDS)
     model = ScriptedModel([blamed()])
-    feedback = Feedback(talking.engine.log, lambda: talking.engine.listener(model))
-    feedback.hear(second.message_id)
-    feedback.hear(second.message_id)
-    assert len(model.asked) == 1
+    feedback = FeedbackTask(talking.engine.log, lambda: talking.engine.listener(model))
+    feedback.detect_feedback(second.message_id)
+    feedback.detect_feedback(second.message_id)
+    assert len(model.calls) == 1
     assert len(feedback_of(talking)) == 1
     calls = [one.data for one in talking.engine.log.records() if one.kind == ModelCalled.wire]
     assert '"purpose":"feedback"' in str(calls[-1])
@@ -76,8 +76,8 @@ def test_blame_becomes_feedback_once(talking: Parlour) -> None:
 def test_feedback_counts_as_the_users_and_is_deleted_with_the_message(talking: Parlour) -> None:
     _, second = said(talking, "Plant it.", WORDS)
     model = ScriptedModel([blamed()])
-    feedback = Feedback(talking.engine.log, lambda: talking.engine.listener(model))
-    feedback.hear(second.message_id)
+    feedback = FeedbackTask(talking.engine.log, lambda: talking.engine.listener(model))
+    feedback.detect_feedback(second.message_id)
     facts = [fact_of(one) for one in talking.engine.log.records()]
     (weighed,) = [one for one in facts if isinstance(one.event, TurnWeighed)]
     (given,) = [one for one in facts if isinstance(one.event, FeedbackGiven)]
@@ -87,8 +87,8 @@ def test_feedback_counts_as_the_users_and_is_deleted_with_the_message(talking: P
     assert _thumbs_down(talking) == 1
     talking.talk.retract(second.message_id, "a slip", USER)
     assert _thumbs_down(talking) == 0
-    feedback.hear(second.message_id)
-    assert len(model.asked) == 1
+    feedback.detect_feedback(second.message_id)
+    assert len(model.calls) == 1
 
 
 def test_an_agents_message_does_not_count_as_user_feedback(talking: Parlour) -> None:
@@ -96,7 +96,7 @@ def test_an_agents_message_does_not_count_as_user_feedback(talking: Parlour) -> 
     by_agent = talking.say(WORDS, by=Context(actor="agent:x", session="s"))
     talking.until_ended(by_agent.turn_id)
     with talking.engine.reading() as reader:
-        assert heard_in(reader, by_agent.message_id) is None
+        assert feedback_input(reader, by_agent.message_id) is None
 
 
 def _thumbs_down(talking: Parlour) -> int:
@@ -107,7 +107,7 @@ def test_feedback_is_detected_in_the_background_and_an_unavailable_model_does_no
     talking: Parlour,
 ) -> None:
     model = ScriptedModel([blamed()])
-    feedback = Feedback(talking.engine.log, lambda: talking.engine.listener(model))
+    feedback = FeedbackTask(talking.engine.log, lambda: talking.engine.listener(model))
     feedback.start()
     said(talking, "Plant it.", WORDS)
     for fact in talking.engine.follow():
@@ -122,5 +122,7 @@ def test_a_deleted_message_gives_no_feedback(talking: Parlour) -> None:
     _, second = said(talking, "Plant it.", WORDS)
     talking.talk.retract(second.message_id, "a slip", USER)
     model = ScriptedModel([blamed()])
-    Feedback(talking.engine.log, lambda: talking.engine.listener(model)).hear(second.message_id)
-    assert model.asked == []
+    FeedbackTask(talking.engine.log, lambda: talking.engine.listener(model)).detect_feedback(
+        second.message_id
+    )
+    assert model.calls == []

@@ -10,9 +10,9 @@ from everloop.app import PROJECTIONS, USER
 from everloop.log import Log
 from everloop.log.integrity.rebuild import rebuild
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.retrieval.results import Asked
+from everloop.memory.retrieval.results import SearchQuery
 from everloop.ports import Prompt, ToolCall
-from everloop.thread.background import sum_up
+from everloop.thread.background import summarise_due_windows
 from everloop.thread.model.commands import (
     HOME,
     AddFiles,
@@ -23,8 +23,8 @@ from everloop.thread.model.commands import (
     SetZone,
 )
 from everloop.thread.model.events import Attachment, MessageImported
-from everloop.thread.model.state import CONVERSATION, stream_of
-from everloop.thread.service import Letter
+from everloop.thread.model.state import CONVERSATION, thread_stream
+from everloop.thread.service import OutgoingMessage
 
 NOTE = ToolCall("c", "note_topic", {"title": "Plums", "note": "Ripe."})
 DECIDE = ToolCall("d", "note_decision", {"text": "We plant plums."})
@@ -42,7 +42,7 @@ def lived(talking: Parlour) -> None:
     engine.do(AddFiles(HOME, "imp", "old-1", (Attachment("d1", "old.txt", "text/plain", 3),)))
     first = talking.say("Hi.")
     talking.until_ended(first.turn_id)
-    second = talking.talk.again(first.message_id, USER)
+    second = talking.talk.regenerate(first.message_id, USER)
     talking.until_ended(second.turn_id)
     talking.ask("And?")
     talking.hide(first.message_id)
@@ -52,7 +52,7 @@ def lived(talking: Parlour) -> None:
     talking.until_ended(gone.turn_id)
     talking.remembered()
     talking.stage.clock.tick(days=40)
-    sum_up(engine.log, talking.plain_pyramid(), talking.stage.clock)
+    summarise_due_windows(engine.log, talking.plain_pyramid(), talking.stage.clock)
     engine.log.purge([gone.position], reason="privacy", actor="user")
 
 
@@ -63,12 +63,12 @@ def test_rebuilt_thread_projections_equal_the_live_ones(tmp_path: Path, view: st
     with parlour(tmp_path, ["One.", [NOTE, DECIDE], "Two.", "Three.", "Four."]) as talking:
         lived(talking)
         log = talking.engine.log
-        live, state = _dumped(log, view), log.state(CONVERSATION, stream_of(HOME))
+        live, state = _dumped(log, view), log.state(CONVERSATION, thread_stream(HOME))
         assert live
         rebuild(log, [view])
         assert _dumped(log, view) == live
         assert "4711" not in repr(live)
-        assert log.state(CONVERSATION, stream_of(HOME)) == state
+        assert log.state(CONVERSATION, thread_stream(HOME)) == state
 
 
 def _dumped(log: Log, name: str) -> list[Any]:
@@ -91,15 +91,15 @@ def _last_prompt(folder: Path, *, slip: bool) -> tuple[Prompt, list[str], list[s
             talking.until_ended(sent.turn_id)
             talking.remembered()
             talking.stage.clock.tick(days=3)
-            sum_up(talking.engine.log, talking.plain_pyramid(), talking.stage.clock)
+            summarise_due_windows(talking.engine.log, talking.plain_pyramid(), talking.stage.clock)
             talking.talk.retract(sent.message_id, "a slip", USER)
             talking.stage.clock.tick(days=-3)
         talking.remembered()
         talking.stage.clock.tick(days=3)
-        sum_up(talking.engine.log, talking.plain_pyramid(), talking.stage.clock)
+        summarise_due_windows(talking.engine.log, talking.plain_pyramid(), talking.stage.clock)
         talking.ask("Where are the plums?")
-        found = talking.engine.memory.recall(OWNER, Asked("locker plums", limit=50)).hits
-        prompt, _ = talking.model.asked[-1]
+        found = talking.engine.memory.recall(OWNER, SearchQuery("locker plums", limit=50)).hits
+        prompt, _ = talking.model.calls[-1]
         return prompt, [hit.item.text for hit in found], [hit.item.kind for hit in found]
 
 
@@ -107,8 +107,8 @@ def test_an_answer_replaced_by_an_edit_is_in_no_later_prompt(tmp_path: Path) -> 
     with parlour(tmp_path, ["Plum.", "Pear.", "Next."]) as talking:
         first = talking.say("Which fruit?")
         talking.until_ended(first.turn_id)
-        second = talking.talk.edit(first.message_id, Letter("Which other fruit?"), USER)
+        second = talking.talk.edit(first.message_id, OutgoingMessage("Which other fruit?"), USER)
         talking.until_ended(second.turn_id)
         talking.remembered()
         talking.ask("And now?")
-        assert "Plum" not in str(talking.model.asked[-1][0])
+        assert "Plum" not in str(talking.model.calls[-1][0])

@@ -8,18 +8,18 @@ import pytest
 from tests.thread.fixtures import PLAIN
 
 from everloop.app import USER, Engine
-from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.vector_index import VectorIndex
 from everloop.memory.index.vector_store import VectorCache
 from everloop.memory.projections.queries import Filter
-from everloop.memory.retrieval.results import Asked, Mode
-from everloop.memory.service import Keeper
-from everloop.testing.deterministic import Stage
+from everloop.memory.retrieval.results import SearchMode, SearchQuery
+from everloop.memory.service import MemoryService
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.embedder import WordEmbedder
 from everloop.thread.queries import threads
 from everloop.thread.remember_messages import remember_messages
-from everloop.thread.search import Narrow, Searched, search
-from everloop.thread.transfer.import_threads import Importer
-from everloop.thread.transfer.parsed_export import Chat, Said, Trouble
+from everloop.thread.search import MessageFilter, MessageSearchResult, search_messages
+from everloop.thread.transfer.import_threads import ThreadImporter
+from everloop.thread.transfer.parsed_export import ImportProblem, ParsedChat, ParsedMessage
 
 BEGIN = datetime(2025, 1, 1, tzinfo=UTC)
 MANY = 60
@@ -30,49 +30,49 @@ class Letters:
 
     kind, name, size = "jsonl", "letters", 1
 
-    def __init__(self, *chats: Chat) -> None:
+    def __init__(self, *chats: ParsedChat) -> None:
         self._chats = chats
         self.identity = chats[0].external_id
 
-    def chats(self) -> Iterator[Chat | Trouble]:
+    def chats(self) -> Iterator[ParsedChat | ImportProblem]:
         """What it holds."""
         return iter(self._chats)
 
 
-def long() -> Iterable[Said]:
+def long() -> Iterable[ParsedMessage]:
     """One that speaks of plums all the time."""
     for number in range(MANY):
         at = (BEGIN + timedelta(days=number)).isoformat()
-        yield Said(f"l{number}", "user", f"Plums, plums, plums {number}", at)
+        yield ParsedMessage(f"l{number}", "user", f"Plums, plums, plums {number}", at)
 
 
-def short() -> Iterable[Said]:
+def short() -> Iterable[ParsedMessage]:
     """One that speaks of them in passing."""
     at = (BEGIN + timedelta(days=200)).isoformat()
-    yield Said("s1", "user", "What about plums and other fruit of the autumn?", at)
-    yield Said("s2", "assistant", "The plums of the neighbour are the best of all.", at)
+    yield ParsedMessage("s1", "user", "What about plums and other fruit of the autumn?", at)
+    yield ParsedMessage("s2", "assistant", "The plums of the neighbour are the best of all.", at)
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Generator[Engine]:
-    with Engine.open(tmp_path, settings=PLAIN, world=Stage().world) as opened:
+    with Engine.open(tmp_path, settings=PLAIN, world=DeterministicWorld().world) as opened:
         chats = (
-            Chat("long", "Long", tuple(long()), thread_id="long"),
-            Chat("short", "Short", tuple(short()), thread_id="short"),
+            ParsedChat("long", "Long", tuple(long()), thread_id="long"),
+            ParsedChat("short", "Short", tuple(short()), thread_id="short"),
         )
-        Importer(opened.log, opened, USER, batch=500).run(Letters(*chats))
+        ThreadImporter(opened.log, opened, USER, batch=500).run(Letters(*chats))
         remember_messages(opened.log, opened)
         yield opened
 
 
 def found(
-    engine: Engine, narrow: Narrow | None = None, only: Filter | None = None, limit: int = 5
-) -> Searched:
-    asked = Asked("plums", limit, "text", only or Filter())
-    return search(engine.log, engine.memory, "user", asked, narrow)
+    engine: Engine, narrow: MessageFilter | None = None, only: Filter | None = None, limit: int = 5
+) -> MessageSearchResult:
+    asked = SearchQuery("plums", limit, "text", only or Filter())
+    return search_messages(engine.log, engine.memory, "user", asked, narrow)
 
 
-def texts(searched: Searched) -> list[str]:
+def texts(searched: MessageSearchResult) -> list[str]:
     return [one.message.text for one in searched.found]
 
 
@@ -80,13 +80,13 @@ def test_a_search_in_one_thread_finds_enough_hits_even_if_other_threads_match_mo
     engine: Engine,
 ) -> None:
     assert {one.message.thread_id for one in found(engine).found} == {"long"}
-    assert len(found(engine, Narrow("short"), limit=2).found) == 2
-    (only,) = texts(found(engine, Narrow(role="assistant"), limit=1))
+    assert len(found(engine, MessageFilter("short"), limit=2).found) == 2
+    (only,) = texts(found(engine, MessageFilter(role="assistant"), limit=1))
     assert only.startswith("The plums of the neighbour")
-    assert texts(found(engine, Narrow("short", "assistant"))) == [only]
-    assert len(found(engine, Narrow("long"), limit=MANY).found) == MANY
-    assert found(engine, Narrow("long", "assistant")).found == ()
-    assert found(engine, Narrow("none")).found == ()
+    assert texts(found(engine, MessageFilter("short", "assistant"))) == [only]
+    assert len(found(engine, MessageFilter("long"), limit=MANY).found) == MANY
+    assert found(engine, MessageFilter("long", "assistant")).found == ()
+    assert found(engine, MessageFilter("none")).found == ()
 
 
 def test_a_search_can_be_limited_to_a_time_range(engine: Engine) -> None:
@@ -97,35 +97,37 @@ def test_a_search_can_be_limited_to_a_time_range(engine: Engine) -> None:
 
 @pytest.mark.parametrize(("mode", "source"), [("semantic", "meaning"), ("hybrid", "both")])
 def test_messages_are_found_by_meaning(
-    engine: Engine, tmp_path: Path, mode: Mode, source: str
+    engine: Engine, tmp_path: Path, mode: SearchMode, source: str
 ) -> None:
-    space = VectorSpace(VectorCache(tmp_path / "meaning.db"), WordEmbedder())
-    world = Stage().world
-    keeper = Keeper(engine.log, engine, world.clock, world.ids, space)
+    space = VectorIndex(VectorCache(tmp_path / "meaning.db"), WordEmbedder())
+    world = DeterministicWorld().world
+    keeper = MemoryService(engine.log, engine, world.clock, world.ids, space)
     keeper.embed_missing()
-    asked = Asked("fruit of autumn", 1, mode)
-    (hit,) = search(engine.log, keeper, "user", asked, Narrow("short")).found
+    asked = SearchQuery("fruit of autumn", 1, mode)
+    (hit,) = search_messages(engine.log, keeper, "user", asked, MessageFilter("short")).found
     assert hit.message.message_id == _of(engine, "s1")
     assert hit.hit.source == source
 
 
 def test_a_hit_leads_to_its_place_in_the_thread(engine: Engine) -> None:
-    (hit,) = found(engine, Narrow("short", "assistant")).found
+    (hit,) = found(engine, MessageFilter("short", "assistant")).found
     with engine.reading() as reader:
-        page = threads.around(reader, "short", hit.message.message_id, 5, "before")
+        page = threads.messages_around(reader, "short", hit.message.message_id, 5, "before")
     assert [one.role for one in page.messages] == ["user"]
 
 
 def test_paging_returns_messages_with_equal_timestamps_exactly_once(engine: Engine) -> None:
     at = datetime(2024, 2, 2, tzinfo=UTC).isoformat()
-    chat = Chat("same", "Same", tuple(Said(f"x{n}", "user", str(n), at) for n in range(25)))
-    done = Importer(engine.log, engine, USER, batch=10).run(Letters(chat))
+    chat = ParsedChat(
+        "same", "Same", tuple(ParsedMessage(f"x{n}", "user", str(n), at) for n in range(25))
+    )
+    done = ThreadImporter(engine.log, engine, USER, batch=10).run(Letters(chat))
     (thread_id,) = done.threads
     told: list[str] = []
     after: str | None = None
     while True:
         with engine.reading() as reader:
-            page = threads.around(reader, thread_id, after, 4, "after")
+            page = threads.messages_around(reader, thread_id, after, 4, "after")
         told += [one.text for one in page.messages]
         if not page.later:
             break

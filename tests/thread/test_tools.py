@@ -14,7 +14,7 @@ from everloop.ports import ToolCall, ToolResult
 from everloop.testing.model import Script
 from everloop.thread.model.commands import HOME
 from everloop.thread.queries import notes as noting
-from everloop.thread.service import Sent
+from everloop.thread.service import SentMessage
 
 OURS = {
     "recall",
@@ -38,18 +38,18 @@ def talking(tmp_path: Path) -> Generator[Parlour]:
         yield opened
 
 
-def used(talking: Parlour, name: str, **arguments: Any) -> tuple[Sent, str]:
+def used(talking: Parlour, name: str, **arguments: Any) -> tuple[SentMessage, str]:
     """A turn in which the model uses a tool, and what it was told."""
     SCRIPT.extend([[ToolCall("c1", name, arguments)], "So it is."])
     sent = talking.say("Go ahead.")
     talking.until_ended(sent.turn_id)
-    (result,) = talking.model.asked[-1][0].messages[-1].parts
+    (result,) = talking.model.calls[-1][0].messages[-1].parts
     assert isinstance(result, ToolResult)
     assert not talking.turn(sent).tools[0].failed
     return sent, result.text
 
 
-def told(talking: Parlour, text: str) -> Sent:
+def told(talking: Parlour, text: str) -> SentMessage:
     """Something that was said, answered and remembered."""
     SCRIPT.append("I see.")
     sent = talking.say(text)
@@ -66,7 +66,7 @@ def notes(talking: Parlour, sort: str) -> list[tuple[str, str]]:
 
 def test_the_model_is_offered_every_tool_with_its_schema(talking: Parlour) -> None:
     told(talking, "Hello.")
-    offered = {tool.name: tool for tool in talking.model.asked[-1][0].tools}
+    offered = {tool.name: tool for tool in talking.model.calls[-1][0].tools}
     assert set(offered) == OURS
     for tool in offered.values():
         assert tool.description

@@ -11,9 +11,9 @@ from tests.thread.fixtures import PLAIN, Parlour, gate, parlour
 from everloop.app import USER, Engine
 from everloop.errors import Conflict, Invalid, ModelFailed, NotFound, Unavailable
 from everloop.log import Command, Context, Receipt
-from everloop.memory.context import ledger
-from everloop.memory.projections.queries import asker
-from everloop.memory.retrieval.results import Asked
+from everloop.memory.context import load_ledger
+from everloop.memory.projections.queries import load_viewer
+from everloop.memory.retrieval.results import SearchQuery
 from everloop.ports import (
     Chunk,
     Delta,
@@ -24,15 +24,15 @@ from everloop.ports import (
     ToolCall,
     ToolResult,
 )
-from everloop.running import Running
+from everloop.services import Services
 from everloop.settings import Settings
 from everloop.testing.bus import FunctionBus
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.model import ScriptedModel
 from everloop.thread.model.commands import HOME, BeginSending, BeginStreaming, SaveAnswer
 from everloop.thread.model.events import Attachment, TurnSending
 from everloop.thread.queries import threads
-from everloop.thread.service import Letter, Talk
+from everloop.thread.service import OutgoingMessage, ThreadService
 from everloop.thread.settings import ThreadSettings
 from everloop.turns.settings import TurnSettings
 from everloop.usage.events import ModelCalled
@@ -67,7 +67,7 @@ def test_a_second_message_waits_and_is_answered_with_the_first_answer_before_it(
         assert talking.turn(second).phase == "recorded"
         go.set()
         talking.until_ended(second.turn_id)
-        prompt, _ = talking.model.asked[1]
+        prompt, _ = talking.model.calls[1]
         assert [message.role for message in prompt.messages] == ["user", "assistant", "user"]
         assert prompt.messages[1].parts == (Text("One done."),)
         assert prompt.messages[2].parts == (Text("Second?"),)
@@ -96,7 +96,7 @@ def test_a_queued_turn_can_be_stopped_and_is_never_sent(tmp_path: Path) -> None:
         talking.until_ended(second.turn_id)
         go.set()
         talking.until_ended(first.turn_id)
-        assert len(talking.model.asked) == 1
+        assert len(talking.model.calls) == 1
 
 
 def test_a_failing_model_leaves_a_failed_turn_with_its_text_and_a_hint(
@@ -140,7 +140,7 @@ class Brittle(ScriptedModel):
     """An adapter with errors of its own: its streams break on being closed, the second at once."""
 
     def generate(self, prompt: Prompt, params: Params) -> Stream:
-        if self.asked:
+        if self.calls:
             raise ZeroDivisionError("no stream today")
         return BrittleStream(super().generate(prompt, params))
 
@@ -200,10 +200,10 @@ def test_regenerating_adds_a_branch_and_the_first_answer_stays_on_its_own(
 ) -> None:
     first = talking.say("Hi.")
     talking.until_ended(first.turn_id)
-    second = talking.talk.again(first.message_id, USER)
+    second = talking.talk.regenerate(first.message_id, USER)
     talking.until_ended(second.turn_id)
     assert talking.said() == [("user", "Hi."), ("assistant", "Again.")]
-    talking.talk.stand(HOME, first.branch, USER)
+    talking.talk.switch_branch(HOME, first.branch, USER)
     assert talking.said() == [("user", "Hi."), ("assistant", "Hello.")]
 
 
@@ -214,7 +214,7 @@ def test_an_answer_lands_on_its_own_branch_even_if_the_thread_is_switched_meanwh
     with parlour(tmp_path, [["Old ", go, "answer."], "New."]) as talking:
         first = talking.say("Hi.")
         talking.until_streaming(first.turn_id)
-        second = talking.talk.again(first.message_id, USER)
+        second = talking.talk.regenerate(first.message_id, USER)
         go.set()
         talking.until_ended(first.turn_id)
         talking.until_ended(second.turn_id)
@@ -226,8 +226,8 @@ def test_a_message_can_be_edited(talking: Parlour) -> None:
     first = talking.say("Hi.")
     talking.until_ended(first.turn_id)
     with pytest.raises(Invalid):
-        talking.talk.edit(talking.answer(first).message_id, Letter("No."), USER)
-    second = talking.talk.edit(first.message_id, Letter("Good morning."), USER)
+        talking.talk.edit(talking.answer(first).message_id, OutgoingMessage("No."), USER)
+    second = talking.talk.edit(first.message_id, OutgoingMessage("Good morning."), USER)
     talking.until_ended(second.turn_id)
     assert talking.said() == [("user", "Good morning."), ("assistant", "Again.")]
 
@@ -240,44 +240,44 @@ def test_switching_branches_meanwhile_does_not_move_a_regenerated_answer(
     talking.until_ended(first.turn_id)
 
     def interrupted(command: Command, **how: Any) -> Receipt:
-        talking.talk.stand(HOME, first.branch, USER)
+        talking.talk.switch_branch(HOME, first.branch, USER)
         return talking.engine.do(command, **how)
 
-    talk = Talk(talking.engine.log, FunctionBus(interrupted), talking.engine.memory)
+    talk = ThreadService(talking.engine.log, FunctionBus(interrupted), talking.engine.memory)
     sent = (
-        talk.edit(first.message_id, Letter("Good morning."), USER)
+        talk.edit(first.message_id, OutgoingMessage("Good morning."), USER)
         if anew
-        else talk.again(first.message_id, USER)
+        else talk.regenerate(first.message_id, USER)
     )
     assert sent.branch != first.branch
     assert talking.said() == [("user", "Hi."), ("assistant", "Hello.")]
-    talking.talk.stand(HOME, sent.branch, USER)
+    talking.talk.switch_branch(HOME, sent.branch, USER)
     talking.until_ended(sent.turn_id)
     assert talking.answer(sent).text == "Again."
 
 
 def test_an_idempotency_key_is_bound_to_one_thread_and_one_set_of_files(talking: Parlour) -> None:
     there = talking.talk.open("There", USER)
-    letter = Letter("Hi.", letter_id="one")
+    letter = OutgoingMessage("Hi.", letter_id="one")
     first = talking.talk.send(HOME, letter, USER)
     assert talking.talk.send(HOME, letter, USER) == first
     with pytest.raises(Conflict):
         talking.talk.send(there, letter, USER)
     file = Attachment("0" * 64, "cat.png", "image/png", 1)
     with pytest.raises(Conflict):
-        talking.talk.send(HOME, Letter("Hi.", (file,), letter_id="one"), USER)
+        talking.talk.send(HOME, OutgoingMessage("Hi.", (file,), letter_id="one"), USER)
 
 
 def test_a_failed_edit_succeeds_when_it_is_sent_again(talking: Parlour) -> None:
     first = talking.say("Hi.")
     talking.until_ended(first.turn_id)
-    letter = Letter("Good morning.", letter_id="again")
+    letter = OutgoingMessage("Good morning.", letter_id="again")
 
     def failing(command: Command, *, by: Context, **_: Any) -> Receipt:
         raise Unavailable(f"{by.actor} cannot {command}")
 
     with pytest.raises(Unavailable):
-        Talk(talking.engine.log, FunctionBus(failing), talking.engine.memory).edit(
+        ThreadService(talking.engine.log, FunctionBus(failing), talking.engine.memory).edit(
             first.message_id, letter, USER
         )
     assert talking.said() == [], "it went back, and nothing was said there"
@@ -292,10 +292,10 @@ def test_a_rewind_can_be_previewed_and_undone(talking: Parlour) -> None:
     talking.until_ended(first.turn_id)
     talking.ask("And?")
     gone = talking.talk.preview_rewind(talking.answer(first).message_id)
-    assert "thread.message_sent" in gone.kinds()
+    assert "thread.message_sent" in gone.hidden_by_kind()
     back = talking.talk.rewind(talking.answer(first).message_id, USER)
     assert len(talking.said()) == 2
-    talking.talk.stand(HOME, back.before, USER)
+    talking.talk.switch_branch(HOME, back.before, USER)
     assert len(talking.said()) == 4
 
 
@@ -303,20 +303,20 @@ def test_deleting_a_message_deletes_its_answer_and_its_memory(talking: Parlour) 
     sent = talking.say("My locker is 4711.")
     talking.until_ended(sent.turn_id)
     talking.remembered()
-    assert talking.talk.search(Asked("locker")).found
-    assert talking.talk.preview_retract(sent.message_id).kinds()["memory.remembered"] == 2
+    assert talking.talk.search(SearchQuery("locker")).found
+    assert talking.talk.preview_retract(sent.message_id).hidden_by_kind()["memory.remembered"] == 2
     talking.talk.retract(sent.message_id, "a slip", USER)
     assert talking.said() == []
-    assert not talking.talk.search(Asked("locker")).found
+    assert not talking.talk.search(SearchQuery("locker")).found
 
 
 def test_a_hidden_message_is_in_no_prompt(talking: Parlour) -> None:
     talking.ask("The word is plum.")
     with talking.engine.reading() as reader:
-        first = threads.newest(reader, HOME).messages[0]
+        first = threads.newest_messages(reader, HOME).messages[0]
     talking.hide(first.message_id)
     talking.ask("Which word?")
-    prompt, _ = talking.model.asked[1]
+    prompt, _ = talking.model.calls[1]
     assert "plum" not in str(prompt)
 
 
@@ -328,7 +328,7 @@ def test_the_ledger_of_a_prompt_is_recorded_before_it_is_sent(talking: Parlour) 
     assert kinds.index("memory.context_assembled") < kinds.index(TurnSending.wire)
     with talking.engine.reading() as reader:
         position = kinds.index("memory.context_assembled") + 1
-        kept = ledger(reader, asker(reader, "user"), position)
+        kept = load_ledger(reader, load_viewer(reader, "user"), position)
     assert {section.name for section in kept.sections} >= {"you", "dialogue", "question"}
 
 
@@ -340,7 +340,7 @@ def test_a_tool_is_run_and_recorded_and_its_result_goes_to_the_model(tmp_path: P
         assert talking.answer(sent).text == "Let me note that.\n\nNoted."
         (used,) = talking.turn(sent).tools
         assert (used.name, used.failed) == ("remember", False)
-        told = talking.model.asked[1][0].messages[-1]
+        told = talking.model.calls[1][0].messages[-1]
         assert isinstance(told.parts[0], ToolResult)
         with talking.engine.reading() as reader:
             assert reader.rows("SELECT author FROM memory_items")[0][0] == "agent:thread"
@@ -370,17 +370,17 @@ def test_the_number_of_tool_rounds_is_limited(tmp_path: Path) -> None:
     rounds = PLAIN.thread.answer.tool_rounds_max
     with parlour(tmp_path, [[call]] * rounds + [[Delta("Well.")]]) as talking:
         assert talking.ask("Loop.") == "Well."
-        assert talking.model.asked[-1][0].tools == ()
+        assert talking.model.calls[-1][0].tools == ()
 
 
 def test_a_turn_sent_by_a_crashed_process_becomes_uncertain_with_its_saved_text(
     tmp_path: Path,
 ) -> None:
-    world = Stage().world
+    world = DeterministicWorld().world
     with Engine.open(tmp_path, settings=PLAIN, world=world) as engine:
-        running = Running(engine, PLAIN, ScriptedModel())
-        running.talk.home(USER)
-        sent = running.talk.send(HOME, Letter("Hi."), USER)
+        running = Services(engine, PLAIN, ScriptedModel())
+        running.talk.home_thread(USER)
+        sent = running.talk.send(HOME, OutgoingMessage("Hi."), USER)
         by = Context(actor="engine")
         sending = BeginSending(HOME, sent.turn_id, "msg-a", "m", "ctx", "dead")
         engine.do(sending, by=by)
@@ -390,14 +390,14 @@ def test_a_turn_sent_by_a_crashed_process_becomes_uncertain_with_its_saved_text(
         talking.until_ended(sent.turn_id)
         answer = talking.answer(sent)
         assert (answer.state, answer.text) == ("uncertain", "So far")
-        assert talking.model.asked == []
+        assert talking.model.calls == []
 
 
 def test_a_turn_queued_before_a_crash_is_answered(tmp_path: Path) -> None:
-    with Engine.open(tmp_path, settings=PLAIN, world=Stage().world) as engine:
-        running = Running(engine, PLAIN, ScriptedModel())
-        running.talk.home(USER)
-        sent = running.talk.send(HOME, Letter("Hi."), USER)
+    with Engine.open(tmp_path, settings=PLAIN, world=DeterministicWorld().world) as engine:
+        running = Services(engine, PLAIN, ScriptedModel())
+        running.talk.home_thread(USER)
+        sent = running.talk.send(HOME, OutgoingMessage("Hi."), USER)
     with parlour(tmp_path, ["Here I am."]) as talking:
         talking.until_ended(sent.turn_id)
         assert talking.answer(sent).text == "Here I am."

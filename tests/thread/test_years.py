@@ -15,10 +15,10 @@ from tests.thread.fixtures import Parlour, parlour
 from everloop.adapters.models.offline import OfflineModel
 from everloop.app import Engine
 from everloop.log import Reader
-from everloop.memory.context import Budget, Piece, Section, assemble
+from everloop.memory.context import PromptPiece, PromptSection, TokenBudget, assemble_prompt
 from everloop.memory.model.scopes import OWNER
-from everloop.thread.background import sum_up
-from everloop.thread.model.calendar_windows import TIERS, in_full_since, pyramid
+from everloop.thread.background import summarise_due_windows
+from everloop.thread.model.calendar_windows import TIERS, first_full_day, pyramid_windows
 from everloop.thread.model.commands import (
     HOME,
     BeginImport,
@@ -29,17 +29,17 @@ from everloop.thread.model.commands import (
     StopTurn,
 )
 from everloop.thread.model.events import MessageImported
-from everloop.thread.prompt.builder import NOTES_MAX, Preparing
+from everloop.thread.prompt.builder import NOTES_MAX, PromptBuilder
 from everloop.thread.prompt.history import tier_section
-from everloop.thread.pyramid.summarise import Pyramid, by_model
-from everloop.thread.pyramid.timeline import bands, closer
+from everloop.thread.pyramid.summarise import SummaryPyramid, model_summariser
+from everloop.thread.pyramid.timeline import timeline_windows, zoom_window
 from everloop.thread.queries import threads
 from everloop.thread.quoting import TOKENS
-from everloop.thread.settings import ContextLimits, Detail
+from everloop.thread.settings import ContextLimits, SummaryLimits
 
 DECADE = timedelta(days=3_652)
 END = datetime(2026, 6, 15, 12, tzinfo=UTC)
-LIMITS, DETAIL = ContextLimits(), Detail()
+LIMITS, DETAIL = ContextLimits(), SummaryLimits()
 
 Traced = Callable[[dict[str, Any]], None]
 
@@ -51,26 +51,28 @@ def test_a_century_of_the_longest_summaries_fits_into_a_prompt_and_no_window_is_
 ) -> None:
     said = [
         (window, 1, "These are five words more. " * (int(getattr(DETAIL, window.tier)) // 6))
-        for window in reversed(list(pyramid(today, today - timedelta(days=36_525))))
+        for window in reversed(list(pyramid_windows(today, today - timedelta(days=36_525))))
     ]
     past = [tier_section(tier, said, int(getattr(LIMITS.past, tier))) for tier in TIERS]
     full = [
-        Section("you", "must", (Piece("you", "word " * 150),)),
+        PromptSection("you", "must", (PromptPiece("you", "word " * 150),)),
         *(_full(name) for name in ("dialogue", "recalled", "lessons", "notes")),
         *past,
     ]
-    made = assemble(full, Budget(LIMITS.soft, LIMITS.hard), principal=OWNER, tokens=TOKENS)
+    made = assemble_prompt(
+        full, TokenBudget(LIMITS.soft, LIMITS.hard), principal=OWNER, tokens=TOKENS
+    )
     told = [entry for section in made.ledger.sections for entry in section.entries]
     assert made.ledger.tokens <= 50_000
     assert sum(entry.key.count(":") for entry in told) == len(said)
     assert not any(entry.left_out for entry in told if ":" in entry.key)
 
 
-def _full(name: str) -> Section:
+def _full(name: str) -> PromptSection:
     """A section that has more to say than it may."""
     most = int(getattr(LIMITS, name))
-    pieces = tuple(Piece(f"{name}-{number}", "word " * 100) for number in range(most // 90))
-    return Section(name, "should", pieces, tokens_max=most, stays=100)
+    pieces = tuple(PromptPiece(f"{name}-{number}", "word " * 100) for number in range(most // 90))
+    return PromptSection(name, "should", pieces, tokens_max=most, stays=100)
 
 
 def test_ten_years_of_messages_stay_within_bounds_and_any_day_can_be_found(tmp_path: Path) -> None:
@@ -100,10 +102,10 @@ def _prompt_steps(folder: Path, *, years: int) -> int:
         _talked(talking, 15 * years, years * DECADE / 10)
         _noted(talking, NOTES_MAX * years)
         engine, clock = talking.engine, talking.stage.clock
-        sum_up(engine.log, talking.plain_pyramid(), clock)
+        summarise_due_windows(engine.log, talking.plain_pyramid(), clock)
         sent = talking.say("What was it all about?")
         steps = _counted(engine)
-        prepare = Preparing(engine.log, engine.memory, clock, limits=ContextLimits(hits=0))
+        prepare = PromptBuilder(engine.log, engine.memory, clock, limits=ContextLimits(hits=0))
         made = prepare(HOME, sent.turn_id, sent.branch, talking.running.tools)
     assert {"weeks", "months"} <= {one.name for one in made.ledger.sections if one.tokens}
     return sum(steps)
@@ -125,7 +127,7 @@ def _opening_steps(folder: Path, *, turns: int) -> int:
         steps = _counted(talking.engine)
         (found,) = talking.talk.open_turns(HOME)
         with talking.engine.reading() as reader:
-            assert threads.answered(reader) == [HOME]
+            assert threads.threads_with_turns(reader) == [HOME]
     assert found.turn_id == waits.turn_id
     return sum(steps)
 
@@ -157,16 +159,16 @@ def _live_through(folder: Path, count: int) -> None:
     with parlour(folder, ["Yes."]) as talking:
         days = _talked(talking, count)
         engine = talking.engine
-        offline = by_model(OfflineModel)
-        summing = Pyramid(engine.log, engine, engine.log.ids, offline)
-        sum_up(engine.log, summing, talking.stage.clock)
-        assert summing.due(HOME, END.date(), END) == []
+        offline = model_summariser(OfflineModel)
+        summing = SummaryPyramid(engine.log, engine, engine.log.ids, offline)
+        summarise_due_windows(engine.log, summing, talking.stage.clock)
+        assert summing.due_windows(HOME, END.date(), END) == []
         with engine.reading() as reader:
             _each_day_is_told_once(reader, days)
             for day in days[:: max(1, len(days) // 20)]:
                 assert f"canary of {day}" in _found_from_above(reader, day)
         talking.ask("What was it all about?")
-        prompt, _ = talking.model.asked[-1]
+        prompt, _ = talking.model.calls[-1]
         assert TOKENS(prompt.system) + TOKENS(str(prompt.messages)) <= LIMITS.hard
 
 
@@ -199,19 +201,19 @@ def _batches(times: list[datetime]) -> Iterator[list[MessageImported]]:
 
 
 def _each_day_is_told_once(reader: Reader, days: list[date]) -> None:
-    shown = [band for band in bands(reader, HOME, END.date(), TIERS) if band.shown]
+    shown = [band for band in timeline_windows(reader, HOME, END.date(), TIERS) if band.shown]
     for day in days:
         assert sum(band.first <= day < band.until for band in shown) == 1
-    summed = [band for band in shown if band.until <= in_full_since(END.date())]
+    summed = [band for band in shown if band.until <= first_full_day(END.date())]
     assert all(band.text and band.state in ("fresh", "open") for band in summed)
 
 
 def _found_from_above(reader: Reader, day: date) -> str:
     """What one reads who zooms from what a prompt shows of a day down to its messages."""
-    shown = [band for band in bands(reader, HOME, END.date(), TIERS) if band.shown]
+    shown = [band for band in timeline_windows(reader, HOME, END.date(), TIERS) if band.shown]
     key = next(band.key for band in shown if band.first <= day < band.until)
-    seen = closer(reader, HOME, END.date(), key)
+    seen = zoom_window(reader, HOME, END.date(), key)
     while not seen.messages:
         below = next(band for band in seen.below if band.first <= day < band.until)
-        seen = closer(reader, HOME, END.date(), below.key)
+        seen = zoom_window(reader, HOME, END.date(), below.key)
     return " ".join(one.text for one in seen.messages)

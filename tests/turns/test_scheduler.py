@@ -10,14 +10,14 @@ from tests.thread.fixtures import PLAIN, Parlour, gate, parlour
 from everloop.app import USER, Engine
 from everloop.errors import Conflict
 from everloop.memory.model.events import Remembered
-from everloop.memory.retrieval.results import Asked
+from everloop.memory.retrieval.results import SearchQuery
 from everloop.ports import Delta, ToolCall
-from everloop.running import Running
-from everloop.testing.deterministic import Stage
+from everloop.services import Services
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.model import ScriptedModel, Step
 from everloop.thread.model.commands import HOME, StopTurn
 from everloop.thread.queries import notes, threads
-from everloop.thread.service import Letter
+from everloop.thread.service import OutgoingMessage
 from everloop.turns.live import LiveText
 from everloop.turns.scheduler import TurnScheduler
 
@@ -40,7 +40,7 @@ def test_of_two_processes_one_runs_the_turns_and_the_other_takes_over(tmp_path: 
         with parlour(tmp_path, ["Three."], ids_from=1_000) as second:
             sent = second.say("Hi.")
             second.until_ended(sent.turn_id)
-            assert (len(first.model.asked), len(second.model.asked)) == (1, 0)
+            assert (len(first.model.calls), len(second.model.calls)) == (1, 0)
             assert not second.running.turns.leads.is_set()
             first.running.turns.stop()
             assert second.running.turns.leads.wait(60)
@@ -62,7 +62,7 @@ def test_after_a_kill_another_process_marks_the_turn_uncertain_and_answers_the_n
             with talking.engine.reading() as reader:
                 assert threads.turn(reader, sent).phase == "uncertain"
                 assert threads.turn(reader, waiting).phase == "done"
-            assert len(talking.model.asked) == 1
+            assert len(talking.model.calls) == 1
 
 
 def test_closing_keeps_the_text_so_far(tmp_path: Path) -> None:
@@ -80,15 +80,15 @@ def test_a_branch_forked_during_an_answer_continues_without_it(tmp_path: Path) -
         first = talking.say("First?")
         talking.until_streaming(first.turn_id)
         second = talking.say("Second?")
-        again = talking.talk.again(second.message_id, USER)
+        again = talking.talk.regenerate(second.message_id, USER)
         talking.until_ended(again.turn_id)
         with talking.engine.reading() as reader:
             assert threads.turn(reader, first.turn_id).phase == "uncertain"
         go.set()
-        talking.talk.stand(HOME, first.branch, USER)
+        talking.talk.switch_branch(HOME, first.branch, USER)
         talking.until_ended(second.turn_id)
         assert talking.answer(first).text == "One done."
-        assert len(talking.model.asked) == 3
+        assert len(talking.model.calls) == 3
 
 
 def test_a_turn_that_is_sent_on_one_branch_is_never_sent_on_another(tmp_path: Path) -> None:
@@ -98,12 +98,12 @@ def test_a_turn_that_is_sent_on_one_branch_is_never_sent_on_another(tmp_path: Pa
         first, second = talking.say("First?"), talking.say("Second?")
     with parlour(tmp_path, [["One ", go, "done."], "Again."], ids_from=1_000) as talking:
         talking.until_streaming(first.turn_id)
-        again = talking.talk.again(second.message_id, USER)
+        again = talking.talk.regenerate(second.message_id, USER)
         talking.until_ended(again.turn_id)
         assert talking.turn(first).phase == "streaming"
         with talking.engine.reading() as reader:
             assert threads.turn(reader, first.turn_id).phase == "stopped"
-        assert len(talking.model.asked) == 2
+        assert len(talking.model.calls) == 2
 
 
 def test_a_turn_queued_on_another_branch_is_answered_after_switching_back(
@@ -113,12 +113,12 @@ def test_a_turn_queued_on_another_branch_is_answered_after_switching_back(
     with parlour(tmp_path, [["One ", go, "done."], "Other.", "Two."]) as talking:
         first, second = talking.say("First?"), talking.say("Second?")
         talking.until_streaming(first.turn_id)
-        other = talking.talk.edit(first.message_id, Letter("Else?"), USER)
+        other = talking.talk.edit(first.message_id, OutgoingMessage("Else?"), USER)
         talking.until_ended(other.turn_id)
         go.set()
         talking.until_ended(first.turn_id)
         assert talking.turn(second).phase == "recorded"
-        talking.talk.stand(HOME, first.branch, USER)
+        talking.talk.switch_branch(HOME, first.branch, USER)
         talking.until_ended(second.turn_id)
         assert talking.answer(second).text == "Two."
 
@@ -139,27 +139,27 @@ def test_deleting_a_message_cancels_its_answer(tmp_path: Path) -> None:
         talking.talk.retract(sent.message_id, "a slip", USER)
         assert talking.ask("And?") == "Next."
         assert talking.said() == [("user", "And?"), ("assistant", "Next.")]
-        assert "4711" not in str(talking.model.asked[1])
+        assert "4711" not in str(talking.model.calls[1])
 
 
 def test_the_model_can_be_changed_within_a_thread(tmp_path: Path) -> None:
     models = [ScriptedModel(["I am one."], name="one"), ScriptedModel(["I am two."], name="two")]
-    with Engine.open(tmp_path, settings=PLAIN, world=Stage().world) as engine:
-        running = Running(engine, PLAIN, models[0])
-        running.talk.home(USER)
+    with Engine.open(tmp_path, settings=PLAIN, world=DeterministicWorld().world) as engine:
+        running = Services(engine, PLAIN, models[0])
+        running.talk.home_thread(USER)
         chosen = list(models)
         turns = TurnScheduler(
             engine.log, running.thread_turns, lambda: chosen[0], engine.world.clock
         )
         turns.start()
-        talking = Parlour(running, models[0], Stage())
+        talking = Parlour(running, models[0], DeterministicWorld())
         talking.ask("Who?")
         chosen.pop(0)
         sent = talking.say("And who now?")
         talking.until_ended(sent.turn_id)
         turns.stop()
         assert talking.answer(sent).model == "two"
-        assert "I am one." in str(models[1].asked[0][0].messages)
+        assert "I am one." in str(models[1].calls[0][0].messages)
 
 
 def test_an_unavailable_model_fails_the_turn_and_the_scheduler_continues(
@@ -188,7 +188,7 @@ def test_notes_of_a_tool_are_recorded_on_the_branch_of_the_answer(tmp_path: Path
     with parlour(tmp_path, [["Hm. ", go, call], "Noted.", "Other."]) as talking:
         first = talking.say("Plums?")
         talking.until_streaming(first.turn_id)
-        second = talking.talk.edit(first.message_id, Letter("Pears?"), USER)
+        second = talking.talk.edit(first.message_id, OutgoingMessage("Pears?"), USER)
         go.set()
         for sent in (first, second):
             talking.until_ended(sent.turn_id)
@@ -202,9 +202,11 @@ def test_the_same_edit_sent_twice_is_one_edit(tmp_path: Path) -> None:
     with parlour(tmp_path, ["One.", "Two."]) as talking:
         first = talking.say("Hi.")
         talking.until_ended(first.turn_id)
-        edits = [talking.talk.edit(first.message_id, Letter("Ho.", letter_id="e"), USER)]
+        edits = [talking.talk.edit(first.message_id, OutgoingMessage("Ho.", letter_id="e"), USER)]
         talking.until_ended(edits[0].turn_id)
-        edits.append(talking.talk.edit(first.message_id, Letter("Ho.", letter_id="e"), USER))
+        edits.append(
+            talking.talk.edit(first.message_id, OutgoingMessage("Ho.", letter_id="e"), USER)
+        )
         assert edits[0] == edits[1]
         assert talking.said() == [("user", "Ho."), ("assistant", "Two.")]
         with pytest.raises(Conflict) as refused:
@@ -213,10 +215,10 @@ def test_the_same_edit_sent_twice_is_one_edit(tmp_path: Path) -> None:
 
 
 def test_a_half_created_home_thread_is_opened(tmp_path: Path) -> None:
-    with Engine.open(tmp_path, settings=PLAIN, world=Stage().world) as engine:
-        engine.log.plant("thread:home", actor="user")
-        running = Running(engine, PLAIN, ScriptedModel())
-        running.talk.home(USER)
+    with Engine.open(tmp_path, settings=PLAIN, world=DeterministicWorld().world) as engine:
+        engine.log.create_tree("thread:home", actor="user")
+        running = Services(engine, PLAIN, ScriptedModel())
+        running.talk.home_thread(USER)
         with engine.reading() as reader:
             assert threads.thread(reader, HOME).title == "Home"
 
@@ -228,16 +230,16 @@ def test_an_answer_on_another_branch_is_indexed_after_switching_to_it(
     with parlour(tmp_path, [["Old ", go, "plum."], "New."]) as talking:
         first = talking.say("Hi.")
         talking.until_streaming(first.turn_id)
-        second = talking.talk.again(first.message_id, USER)
+        second = talking.talk.regenerate(first.message_id, USER)
         go.set()
         for sent in (first, second):
             talking.until_ended(sent.turn_id)
         talking.running.remembering.start()
         assert talking.running.remembering.idle.wait(60)
-        talking.talk.stand(HOME, first.branch, USER)
+        talking.talk.switch_branch(HOME, first.branch, USER)
         wanted = talking.answer(first).message_id
         for fact in talking.engine.follow():
             if isinstance(fact.event, Remembered) and fact.event.item_id == wanted:
                 break
         talking.running.remembering.stop()
-        assert talking.talk.search(Asked("plum")).found[0].message.text == "Old plum."
+        assert talking.talk.search(SearchQuery("plum")).found[0].message.text == "Old plum."

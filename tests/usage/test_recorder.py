@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from everloop.app import Engine
-from everloop.log import Asking, Context, Draft
-from everloop.log.model.record import moment
+from everloop.log import Context, DecisionContext, Draft
+from everloop.log.model.record import from_microseconds
 from everloop.ports import Params, Prompt, Usage
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.model import ScriptedModel
 from everloop.usage.commands import RecordModelCall
 from everloop.usage.decide import record_model_call
@@ -15,12 +15,12 @@ from everloop.usage.events import ModelCalled
 
 def test_a_call_is_recorded_as_it_was_given() -> None:
     call = RecordModelCall("answer", "m", 5, 7, 0.01, 1.5, "n", (3,))
-    (draft,) = record_model_call(None, call, Asking(Context(), moment(0)))
+    (draft,) = record_model_call(None, call, DecisionContext(Context(), from_microseconds(0)))
     assert draft == Draft(ModelCalled("answer", "m", 5, 7, 0.01, 1.5, "n"), (3,))
 
 
 def test_every_call_of_a_metered_model_is_recorded_under_its_purpose(tmp_path: Path) -> None:
-    with Engine.open(tmp_path, world=Stage().world) as engine:
+    with Engine.open(tmp_path, world=DeterministicWorld().world) as engine:
         model = engine.usage.metered(ScriptedModel([["Hi.", Usage("m", 3, 1, 0.5)]]), "lesson")
         assert model.name == "scripted"
         list(model.generate(Prompt(()), Params()))
@@ -30,7 +30,7 @@ def test_every_call_of_a_metered_model_is_recorded_under_its_purpose(tmp_path: P
 
 
 def test_an_unknown_cost_is_recorded_as_unknown(tmp_path: Path) -> None:
-    with Engine.open(tmp_path, world=Stage().world) as engine:
+    with Engine.open(tmp_path, world=DeterministicWorld().world) as engine:
         engine.usage.record("summary", Usage("m", 3, 1), duration_s=1.23456)
         (fact,) = list(engine.log.read("models"))
     assert fact.event == ModelCalled("summary", "m", 3, 1, -1.0, 1.235, "")

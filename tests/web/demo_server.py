@@ -9,9 +9,9 @@ from playwright.sync_api import Page
 from tests.web.conftest import Visit
 from tests.web.servers import House, house
 
-from everloop.memory.browse.queries import page as items_page
+from everloop.memory.browse.queries import page_by_time as items_page
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import Filter, asker
+from everloop.memory.projections.queries import Filter, load_viewer
 from everloop.testing.model import Script
 
 
@@ -35,7 +35,7 @@ def enter(home: House, visit: Visit, path: str, *, dark: bool = False, **options
 def item_saying(home: House, words: str) -> str:
     """The id of the fact that has these words."""
     with home.engine.reading() as reader:
-        who, only = asker(reader, OWNER), Filter(kinds=("fact",), retired=True)
+        who, only = load_viewer(reader, OWNER), Filter(kinds=("fact",), retired=True)
         found, _ = items_page(reader, who, only, pinned=False, limit=500)
     return next(item.item_id for item in found if words in item.text)
 

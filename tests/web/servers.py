@@ -11,11 +11,11 @@ import uvicorn
 
 from everloop.access import credentials
 from everloop.app import USER, Engine
-from everloop.interfaces.http.app import application
-from everloop.interfaces.http.static_files import built
+from everloop.interfaces.http.app import build_application
+from everloop.interfaces.http.static_files import find_build
 from everloop.memory.settings import MemorySettings
 from everloop.ports import Model
-from everloop.running import Running
+from everloop.services import Services
 from everloop.settings import Settings
 from everloop.testing.model import Script, ScriptedModel
 
@@ -25,7 +25,7 @@ CODE_LIVES_S = 600
 class House:
     """What a visitor needs: the address, a way in, and what stands behind the door."""
 
-    def __init__(self, engine: Engine, running: Running, port: int) -> None:
+    def __init__(self, engine: Engine, running: Services, port: int) -> None:
         self.engine = engine
         self.running = running
         self.port = port
@@ -38,7 +38,9 @@ class House:
     def link(self, port: int | None = None) -> str:
         """An address that lets one device in, perhaps by another port that leads here."""
         engine = self.engine
-        code = credentials.new_code(engine.log, engine, engine.world, USER, lives_s=CODE_LIVES_S)
+        code = credentials.make_pairing_code(
+            engine.log, engine, engine.world, USER, lives_s=CODE_LIVES_S
+        )
         return f"http://127.0.0.1:{port or self.port}/#pair={code}"
 
 
@@ -52,22 +54,24 @@ def house(
     **set_otherwise: Any,
 ) -> Generator[House]:
     """Open a house, perhaps with other settings, and close it at the end."""
-    if built() is None:
+    if find_build() is None:
         message = "the web pages are not built: run `make web`"
         raise RuntimeError(message)
     memory = MemorySettings(embedder="none")
     settings = Settings(home=str(home), memory=memory, **set_otherwise)
     with (
         Engine.open(home, settings=settings) as engine,
-        Running(engine, settings, model or ScriptedModel(answers)) as running,
+        Services(engine, settings, model or ScriptedModel(answers)) as running,
         _served(running, port) as bound,
     ):
         yield House(engine, running, bound)
 
 
 @contextmanager
-def _served(running: Running, port: int) -> Generator[int]:
-    config = uvicorn.Config(application(running), log_level="warning", timeout_graceful_shutdown=1)
+def _served(running: Services, port: int) -> Generator[int]:
+    config = uvicorn.Config(
+        build_application(running), log_level="warning", timeout_graceful_shutdown=1
+    )
     server = uvicorn.Server(config)
     listening = socket.create_server(("127.0.0.1", port))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)

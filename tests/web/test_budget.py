@@ -18,7 +18,7 @@ from tests.web.conftest import SIZES, Visit
 from tests.web.servers import house
 from tests.web.work import working
 
-from everloop.interfaces.http.static_files import built
+from everloop.interfaces.http.static_files import find_build
 from everloop.settings import ServeSettings
 
 pytestmark = pytest.mark.xdist_group("web")
@@ -186,7 +186,7 @@ def test_the_description_of_the_door_is_up_to_date(tmp_path: Path) -> None:
 
 def _packed(name: str) -> int:
     """How many bytes of a file are sent: the packed copy beside it, if there is one."""
-    folder = built()
+    folder = find_build()
     assert folder is not None
     file = folder / name.lstrip("/")
     packed = file.with_name(f"{file.name}.br")

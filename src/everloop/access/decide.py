@@ -25,42 +25,46 @@ from everloop.access.events import (
     PasskeyRemoved,
     PasskeyUsed,
 )
-from everloop.access.state import HOST, Doors
+from everloop.access.state import HOST_TOKEN, AccessState
 from everloop.errors import Forbidden, Invalid, NotFound
-from everloop.log import Asking, Event
-from everloop.log.model.record import microseconds
+from everloop.log import DecisionContext, Event
+from everloop.log.model.record import to_microseconds
 from everloop.memory.model.scopes import OWNER
 
 NAME_MAX = 80
 DEVICES_MAX = 50
-WAYS = ("code", "passkey", "proxy", HOST)
+PAIRING_WAYS = ("code", "passkey", "proxy", HOST_TOKEN)
 # `cli` is reserved for commands without a terminal, which only the owner can admit.
-HOST_NAME = re.compile(r"(?!(?i:cli)\Z)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+HOST_NAME_PATTERN = re.compile(r"(?!(?i:cli)\Z)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-def make_code(doors: Doors | None, command: MakeCode, asking: Asking) -> list[Event]:
+def make_code(doors: AccessState | None, command: MakeCode, asking: DecisionContext) -> list[Event]:
     """Make a code that expires."""
     del doors
-    check_user(asking.by.actor, "pair a device")
-    return [CodeMade(command.code_digest, microseconds(asking.now) + command.lives_s * 1_000_000)]
+    require_user(asking.by.actor, "pair a device")
+    return [
+        CodeMade(command.code_digest, to_microseconds(asking.now) + command.lives_s * 1_000_000)
+    ]
 
 
-def pair_device(doors: Doors | None, command: PairDevice, asking: Asking) -> list[Event]:
+def pair_device(
+    doors: AccessState | None, command: PairDevice, asking: DecisionContext
+) -> list[Event]:
     """Pair a device, if its code or passkey is valid."""
-    known = doors or Doors()
-    if command.way not in WAYS:
+    known = doors or AccessState()
+    if command.way not in PAIRING_WAYS:
         raise Invalid(
-            f"{command.way!r} is not a way to pair a device", hint=f"Use {', '.join(WAYS)}."
+            f"{command.way!r} is not a way to pair a device", hint=f"Use {', '.join(PAIRING_WAYS)}."
         )
     until = known.codes.get(command.via, 0)
-    if command.way == "code" and until <= microseconds(asking.now):
+    if command.way == "code" and until <= to_microseconds(asking.now):
         raise Forbidden(
             "this code is wrong, has expired or was already used",
             hint="Make a new one with `everloop pair`.",
         )
     if command.way == "passkey" and command.via not in known.passkeys:
         raise Forbidden("this passkey is not known here", hint="Add it from a signed-in device.")
-    if command.way == HOST:
+    if command.way == HOST_TOKEN:
         _check_host(command.via, asking)
     if len(known.devices) >= DEVICES_MAX:
         raise Invalid(f"{DEVICES_MAX} devices are signed in already", hint="Revoke one first.")
@@ -75,28 +79,34 @@ def pair_device(doors: Doors | None, command: PairDevice, asking: Asking) -> lis
     ]
 
 
-def rename_device(doors: Doors | None, command: RenameDevice, asking: Asking) -> list[Event]:
+def rename_device(
+    doors: AccessState | None, command: RenameDevice, asking: DecisionContext
+) -> list[Event]:
     """Rename a device. Idempotent."""
-    check_user(asking.by.actor, "rename a device")
-    device = (doors or Doors()).devices.get(command.device_id)
+    require_user(asking.by.actor, "rename a device")
+    device = (doors or AccessState()).devices.get(command.device_id)
     if device is None:
         raise NotFound(f"no device {command.device_id!r}", hint="`everloop devices` lists them.")
     name = _name(command.name)
     return [] if device.name == name else [DeviceRenamed(command.device_id, name)]
 
 
-def revoke_device(doors: Doors | None, command: RevokeDevice, asking: Asking) -> list[Event]:
+def revoke_device(
+    doors: AccessState | None, command: RevokeDevice, asking: DecisionContext
+) -> list[Event]:
     """Revoke a device's access. Idempotent."""
-    check_user(asking.by.actor, "revoke a device")
-    if command.device_id not in (doors or Doors()).devices:
+    require_user(asking.by.actor, "revoke a device")
+    if command.device_id not in (doors or AccessState()).devices:
         return []
     return [DeviceRevoked(command.device_id)]
 
 
-def add_passkey(doors: Doors | None, command: AddPasskey, asking: Asking) -> list[Event]:
+def add_passkey(
+    doors: AccessState | None, command: AddPasskey, asking: DecisionContext
+) -> list[Event]:
     """Register a passkey. Idempotent."""
-    check_user(asking.by.actor, "add a passkey")
-    if command.credential in (doors or Doors()).passkeys:
+    require_user(asking.by.actor, "add a passkey")
+    if command.credential in (doors or AccessState()).passkeys:
         return []
     return [
         PasskeyAdded(
@@ -109,10 +119,12 @@ def add_passkey(doors: Doors | None, command: AddPasskey, asking: Asking) -> lis
     ]
 
 
-def use_passkey(doors: Doors | None, command: UsePasskey, asking: Asking) -> list[Event]:
+def use_passkey(
+    doors: AccessState | None, command: UsePasskey, asking: DecisionContext
+) -> list[Event]:
     """Record a sign-in with a passkey. A counter that does not increase means a copied key."""
     del asking
-    key = (doors or Doors()).passkeys.get(command.credential)
+    key = (doors or AccessState()).passkeys.get(command.credential)
     if key is None:
         raise Forbidden("this passkey is not known here", hint="Add it from a signed-in device.")
     if command.sign_count and command.sign_count <= key.sign_count:
@@ -124,15 +136,17 @@ def use_passkey(doors: Doors | None, command: UsePasskey, asking: Asking) -> lis
     )
 
 
-def remove_passkey(doors: Doors | None, command: RemovePasskey, asking: Asking) -> list[Event]:
+def remove_passkey(
+    doors: AccessState | None, command: RemovePasskey, asking: DecisionContext
+) -> list[Event]:
     """Remove a passkey. Idempotent."""
-    check_user(asking.by.actor, "remove a passkey")
-    if command.credential not in (doors or Doors()).passkeys:
+    require_user(asking.by.actor, "remove a passkey")
+    if command.credential not in (doors or AccessState()).passkeys:
         return []
     return [PasskeyRemoved(command.credential)]
 
 
-def check_user(actor: str, act: str) -> None:
+def require_user(actor: str, act: str) -> None:
     """Accept the user only.
 
     Raises:
@@ -145,9 +159,9 @@ def check_user(actor: str, act: str) -> None:
         )
 
 
-def _check_host(host: str, asking: Asking) -> None:
-    check_user(asking.by.actor, "give a host a token")
-    if not HOST_NAME.fullmatch(host):
+def _check_host(host: str, asking: DecisionContext) -> None:
+    require_user(asking.by.actor, "give a host a token")
+    if not HOST_NAME_PATTERN.fullmatch(host):
         raise Invalid(
             f"{host!r} is not a host's name",
             hint="Use up to 64 letters, digits, dots, hyphens and underscores.",

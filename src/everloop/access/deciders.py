@@ -4,20 +4,20 @@ from typing import Any
 
 from everloop.access import commands as c
 from everloop.access import decide as d
-from everloop.access.state import DOORS, STREAM
+from everloop.access.state import ACCESS_FOLD, ACCESS_STREAM
 from everloop.log import Command, Decider
 
 
 def _stream(_: Command) -> str:
-    return STREAM
+    return ACCESS_STREAM
 
 
 ACCESS_DECIDERS: tuple[Decider[Any, Any], ...] = (
-    Decider(c.MakeCode, _stream, DOORS, d.make_code),
-    Decider(c.PairDevice, _stream, DOORS, d.pair_device),
-    Decider(c.RenameDevice, _stream, DOORS, d.rename_device),
-    Decider(c.RevokeDevice, _stream, DOORS, d.revoke_device),
-    Decider(c.AddPasskey, _stream, DOORS, d.add_passkey),
-    Decider(c.UsePasskey, _stream, DOORS, d.use_passkey),
-    Decider(c.RemovePasskey, _stream, DOORS, d.remove_passkey),
+    Decider(c.MakeCode, _stream, ACCESS_FOLD, d.make_code),
+    Decider(c.PairDevice, _stream, ACCESS_FOLD, d.pair_device),
+    Decider(c.RenameDevice, _stream, ACCESS_FOLD, d.rename_device),
+    Decider(c.RevokeDevice, _stream, ACCESS_FOLD, d.revoke_device),
+    Decider(c.AddPasskey, _stream, ACCESS_FOLD, d.add_passkey),
+    Decider(c.UsePasskey, _stream, ACCESS_FOLD, d.use_passkey),
+    Decider(c.RemovePasskey, _stream, ACCESS_FOLD, d.remove_passkey),
 )

@@ -13,8 +13,8 @@ from everloop.access.events import (
 )
 from everloop.log import Fact, Fold
 
-STREAM = "access"
-HOST = "host"  # the pairing way of a host's token
+ACCESS_STREAM = "access"
+HOST_TOKEN = "host"  # noqa: S105 - how a host signs in, not a secret
 
 
 class Device(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class Passkey(msgspec.Struct, frozen=True):
     since_us: int
 
 
-class Doors(msgspec.Struct, frozen=True):
+class AccessState(msgspec.Struct, frozen=True):
     """The paired devices, the passkeys, and the codes that have not expired."""
 
     codes: dict[str, int] = {}  # digest: expiry in microseconds
@@ -49,16 +49,16 @@ class Doors(msgspec.Struct, frozen=True):
     passkeys: dict[str, Passkey] = {}
 
 
-def evolve(known: Doors | None, fact: Fact) -> Doors:
+def evolve(known: AccessState | None, fact: Fact) -> AccessState:
     """The state after a fact."""
-    doors = known or Doors()
+    doors = known or AccessState()
     changes = (
         _code_changes(doors, fact) or _device_changes(doors, fact) or _key_changes(doors, fact)
     )
     return msgspec.structs.replace(doors, **changes)
 
 
-def _code_changes(doors: Doors, fact: Fact) -> dict[str, object]:
+def _code_changes(doors: AccessState, fact: Fact) -> dict[str, object]:
     match fact.event:
         case CodeMade(code_digest=digest, expires_us=expires_us):
             held = {key: until for key, until in doors.codes.items() if until > fact.recorded_us}
@@ -67,11 +67,11 @@ def _code_changes(doors: Doors, fact: Fact) -> dict[str, object]:
             return {}
 
 
-def _device_changes(doors: Doors, fact: Fact) -> dict[str, object]:
+def _device_changes(doors: AccessState, fact: Fact) -> dict[str, object]:
     devices = doors.devices
     match fact.event:
         case DevicePaired(device_id=device_id, name=name, secret_digest=digest, way=way, via=via):
-            host = via if way == HOST else ""
+            host = via if way == HOST_TOKEN else ""
             new = Device(device_id, name, digest, way, fact.position, fact.recorded_us, host)
             codes = {key: until for key, until in doors.codes.items() if key != via}
             return {"devices": {**devices, device_id: new}, "codes": codes}
@@ -84,7 +84,7 @@ def _device_changes(doors: Doors, fact: Fact) -> dict[str, object]:
             return {}
 
 
-def _key_changes(doors: Doors, fact: Fact) -> dict[str, object]:
+def _key_changes(doors: AccessState, fact: Fact) -> dict[str, object]:
     keys = doors.passkeys
     match fact.event:
         case PasskeyAdded() as added:
@@ -107,4 +107,4 @@ def _key_changes(doors: Doors, fact: Fact) -> dict[str, object]:
             return {}
 
 
-DOORS = Fold("access.doors", Doors, evolve)
+ACCESS_FOLD = Fold("access.doors", AccessState, evolve)

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, cast
 
 import msgspec
 
-from everloop.adapters.files.markdown_folder import PRIVATE, write_whole
+from everloop.adapters.files.markdown_folder import PRIVATE, write_atomically
 from everloop.errors import Conflict, Invalid, Unavailable
 
 HOST: Final = "claude-code"
@@ -37,14 +37,14 @@ Scope = Literal["user", "project"]
 Document = dict[str, Any]
 
 
-class Files(msgspec.Struct, frozen=True):
+class ConfigFiles(msgspec.Struct, frozen=True):
     """The paths of Claude Code's MCP servers and hooks."""
 
     servers: Path
     settings: Path
 
 
-class Change(msgspec.Struct, frozen=True):
+class ConfigChange(msgspec.Struct, frozen=True):
     """A planned change of one file. None: the file does not exist."""
 
     path: Path
@@ -79,14 +79,14 @@ class Change(msgspec.Struct, frozen=True):
             raise Unavailable(f"{self.path} cannot be written: {problem.strerror}") from problem
 
 
-def files(scope: Scope, *, home: Path, project: Path) -> Files:
+def config_files(scope: Scope, *, home: Path, project: Path) -> ConfigFiles:
     """The files of a scope: `user` for all of a person's projects, `project` for one project."""
     if scope == "user":
-        return Files(home / ".claude.json", home / ".claude" / "settings.json")
-    return Files(project / ".mcp.json", project / ".claude" / "settings.json")
+        return ConfigFiles(home / ".claude.json", home / ".claude" / "settings.json")
+    return ConfigFiles(project / ".mcp.json", project / ".claude" / "settings.json")
 
 
-def installed(where: Files, command: Sequence[str]) -> list[Change]:
+def plan_install(where: ConfigFiles, command: Sequence[str]) -> list[ConfigChange]:
     """Plan the installation. `command` runs Everloop. Empty if it is installed already.
 
     Raises:
@@ -95,7 +95,7 @@ def installed(where: Files, command: Sequence[str]) -> list[Change]:
     return _plan(where, command)
 
 
-def uninstalled(where: Files) -> list[Change]:
+def plan_uninstall(where: ConfigFiles) -> list[ConfigChange]:
     """Plan the removal of our entries; all others stay.
 
     Raises:
@@ -110,7 +110,7 @@ def server_entry(command: Sequence[str]) -> Document:
     return {"type": "stdio", "command": words[0], "args": words[1:], "env": {}}
 
 
-def _plan(where: Files, command: Sequence[str] | None) -> list[Change]:
+def _plan(where: ConfigFiles, command: Sequence[str] | None) -> list[ConfigChange]:
     planned = [
         _plan_file(where.servers, lambda found: _with_server(found, command)),
         _plan_file(where.settings, lambda found: _with_hooks(found, command)),
@@ -118,13 +118,13 @@ def _plan(where: Files, command: Sequence[str] | None) -> list[Change]:
     return [change for change in planned if change.before != change.after]
 
 
-def _plan_file(path: Path, edit: Callable[[Document], Document]) -> Change:
+def _plan_file(path: Path, edit: Callable[[Document], Document]) -> ConfigChange:
     before = _read(path.resolve())
     found = _parse(path, before)
     wanted = edit(json.loads(json.dumps(found)))
     if wanted == found:
-        return Change(path, before, before)
-    return Change(path, before, _text(wanted, before) if wanted else None)
+        return ConfigChange(path, before, before)
+    return ConfigChange(path, before, _text(wanted, before) if wanted else None)
 
 
 def _with_server(found: Document, command: Sequence[str] | None) -> Document:
@@ -238,4 +238,4 @@ def _replace(target: Path, text: str) -> None:
     """Replace a file atomically, and keep its permissions."""
     target.parent.mkdir(parents=True, exist_ok=True)
     mode = target.stat().st_mode & 0o777 if target.exists() else PRIVATE
-    write_whole(target, text.encode(), mode=mode)
+    write_atomically(target, text.encode(), mode=mode)

@@ -38,7 +38,7 @@ class _OpenFile:
         self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
 
 
-class Overhearing:
+class LiveAnswerRelay:
     """Relays answer text between processes: writes while this one runs turns, else reads."""
 
     def __init__(self, folder: Path, live: LiveAnswers, conducts: threading.Event) -> None:

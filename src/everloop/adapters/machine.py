@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from everloop.adapters.mcp_client import examine
-from everloop.adapters.models.discovery import Found, found_models
+from everloop.adapters.mcp_client import check_servers
+from everloop.adapters.models.discovery import DiscoveredModel, discover_models
 from everloop.errors import Unavailable
 from everloop.memory.settings import MemorySettings
 from everloop.model_settings import ModelSettings
@@ -54,13 +54,13 @@ class SystemMachine:
         """The permission bits of a folder."""
         return stat.S_IMODE(folder.stat().st_mode)
 
-    def models(self, settings: ModelSettings) -> list[Found]:
+    def models(self, settings: ModelSettings) -> list[DiscoveredModel]:
         """The available language models."""
-        return found_models(settings)
+        return discover_models(settings)
 
     def tool_servers(self, servers: Mapping[str, ToolServer]) -> list[ToolHealth]:
         """The health of the configured MCP servers."""
-        return examine(servers) if servers else []
+        return check_servers(servers) if servers else []
 
     def try_endpoint(self, settings: MemorySettings) -> None:
         """Test the embedding endpoint with one text. numpy is imported only here."""

@@ -36,7 +36,7 @@ class SystemIds:
         return f"{prefix}-{time.time_ns() // 1_000_000:012x}{self._entropy.draw(10).hex()}"
 
 
-class SystemPatience:
+class SystemBusyBackoff:
     """A SQLite busy handler: exponential backoff with jitter, up to a time limit."""
 
     def __init__(self, wait_s: float) -> None:
@@ -56,4 +56,4 @@ class SystemPatience:
 def system_world(lock_wait_s: float) -> World:
     """The clock, ids, randomness and busy handler of this machine."""
     entropy = SystemEntropy()
-    return World(SystemClock(), SystemIds(entropy), entropy, SystemPatience(lock_wait_s))
+    return World(SystemClock(), SystemIds(entropy), entropy, SystemBusyBackoff(lock_wait_s))

@@ -68,7 +68,7 @@ class Followers:
         """React to what a process left that died. Another process may be doing it just now."""
         if self.checkpoint() >= self._log.head:
             return
-        claim = self._log.own(CLAIM)
+        claim = self._log.claim(CLAIM)
         if claim is not None:
             with claim:
                 self.run(claim)

@@ -346,7 +346,7 @@ class JobQueue(Generic[J]):
         raise NotFound(f"nothing of {job_id!r} is left here", hint="Start it again.")
 
     def _claim(self, folder: Path) -> Claim | None:
-        return self._log.own(f"import:{folder.name}")  # so named since the first version
+        return self._log.claim(f"import:{folder.name}")  # so named since the first version
 
     def _begin(self, folder: Path, claim: Claim) -> J:
         try:

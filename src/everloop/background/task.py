@@ -86,7 +86,7 @@ class BackgroundTask:
                 self.stopping.wait(RETRY_S)
 
     def _once(self) -> None:
-        claim = self._log.own(self._claim, wait_s=TAKE_OVER_S) if self._claim else UNCLAIMED
+        claim = self._log.claim(self._claim, wait_s=TAKE_OVER_S) if self._claim else UNCLAIMED
         if claim is None:
             return
         with claim if self._claim else nullcontext():

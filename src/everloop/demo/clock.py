@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from everloop.log.model.record import microseconds
+from everloop.log.model.record import to_microseconds
 
 
-class Calendar:
+class SimulatedClock:
     """A manually set clock that never goes back."""
 
     def __init__(self, at: datetime) -> None:
@@ -17,8 +17,8 @@ class Calendar:
 
     def now_us(self) -> int:
         """The simulated time in microseconds."""
-        return microseconds(self._at)
+        return to_microseconds(self._at)
 
-    def turn(self, at: datetime) -> None:
+    def advance_to(self, at: datetime) -> None:
         """Move the clock forward to a time."""
         self._at = max(self._at, at)

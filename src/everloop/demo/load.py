@@ -13,21 +13,21 @@ from pathlib import Path
 import msgspec
 
 from everloop.app import ENGINE, USER, Engine
-from everloop.demo.clock import Calendar
+from everloop.demo.clock import SimulatedClock
 from everloop.demo.story import (
     ANSWERED_AFTER,
     OTHER,
-    Entry,
+    DemoBranchExport,
+    DemoContent,
+    DemoCrewEntry,
+    DemoExport,
+    DemoLesson,
+    DemoMemory,
     Exchange,
-    Kept,
-    Lesson,
-    Memory,
-    OtherWay,
-    Year,
     exchanges,
-    kept,
+    load_content,
 )
-from everloop.demo.usage import calls
+from everloop.demo.usage import simulated_calls
 from everloop.errors import Conflict
 from everloop.lessons.crew.commands import EnlistEntry
 from everloop.lessons.crew.events import Member, Persona, Profile, Skill, Team
@@ -35,11 +35,11 @@ from everloop.lessons.model.commands import GiveFeedback, ProposeLesson, UseLess
 from everloop.lessons.model.events import Narrative, QuoteEvidence
 from everloop.log import Context
 from everloop.memory.model.commands import PinItem, RateItem, RememberItem, RetireItem
-from everloop.memory.summaries.compress import Gist
+from everloop.memory.summaries.compress import SummaryText
 from everloop.ports import Progress, World
 from everloop.settings import Settings
-from everloop.thread.background import RememberMessagesTask, sum_up
-from everloop.thread.model.calendar_windows import Window
+from everloop.thread.background import RememberMessagesTask, summarise_due_windows
+from everloop.thread.model.calendar_windows import CalendarWindow
 from everloop.thread.model.commands import (
     HOME,
     NoteDecision,
@@ -47,11 +47,11 @@ from everloop.thread.model.commands import (
     NoteTopic,
     OpenTopic,
 )
-from everloop.thread.model.state import stream_of
-from everloop.thread.pyramid.summarise import Pyramid
+from everloop.thread.model.state import thread_stream
+from everloop.thread.pyramid.summarise import SummaryPyramid
 from everloop.thread.queries import threads
-from everloop.thread.quoting import shortened
-from everloop.thread.transfer.import_threads import Importer
+from everloop.thread.quoting import truncate_to_tokens
+from everloop.thread.transfer.import_threads import ThreadImporter
 from everloop.usage.commands import RecordModelCall
 
 BATCH = 500
@@ -63,7 +63,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s")
 _DECIDED = re.compile(r"\*\*(Decided: [^*]+)\*\*")
 
 
-class Loaded(msgspec.Struct, frozen=True):
+class DemoCounts(msgspec.Struct, frozen=True):
     """How much the demo contains."""
 
     messages: int
@@ -74,16 +74,16 @@ class Loaded(msgspec.Struct, frozen=True):
 
 def load_demo(
     folder: Path, settings: Settings, world: World, progress: Progress | None = None
-) -> Loaded:
+) -> DemoCounts:
     """Load the demo year into a folder.
 
     Raises:
         Conflict: the log is not empty.
     """
-    beside = kept()
+    beside = load_content()
     now = world.clock.now()
     said = list(exchanges(now))
-    calendar = Calendar(said[0].at)
+    calendar = SimulatedClock(said[0].at)
     outside = world._replace(clock=calendar)
     with Engine.open(folder, settings=settings, world=outside) as engine:
         if engine.log.head:
@@ -94,52 +94,61 @@ def load_demo(
         _record_days(engine, calendar, said, beside.memory)
         messages = _import_messages(engine, now, progress)
         _record_knowledge(engine, beside)
-        calendar.turn(now)  # so that all closed windows are summarised
-        pyramid = Pyramid(engine.log, engine, engine.log.ids, in_its_own_words)
-        summaries = sum_up(engine.log, pyramid, calendar)
-    return Loaded(messages, len(beside.memory), len(beside.lesson), summaries)
+        calendar.advance_to(now)  # so that all closed windows are summarised
+        pyramid = SummaryPyramid(engine.log, engine, engine.log.ids, summarise_without_model)
+        summaries = summarise_due_windows(engine.log, pyramid, calendar)
+    return DemoCounts(messages, len(beside.memory), len(beside.lesson), summaries)
 
 
-def in_its_own_words(window: Window, lines: Sequence[str], budget: int) -> Gist:
+def summarise_without_model(
+    window: CalendarWindow, lines: Sequence[str], budget: int
+) -> SummaryText:
     """Summarise without a model: the start of each question, and the decisions."""
     del window
     words = " ".join(filter(None, map(_gist_of, lines)))
     title = _SENTENCE.split(words, maxsplit=1)[0].rstrip(".?!")
-    return Gist(title[:80], shortened(words, budget))
+    return SummaryText(title[:80], truncate_to_tokens(words, budget))
 
 
 def _record_days(
-    engine: Engine, calendar: Calendar, said: Sequence[Exchange], memories: Sequence[Memory]
+    engine: Engine,
+    calendar: SimulatedClock,
+    said: Sequence[Exchange],
+    memories: Sequence[DemoMemory],
 ) -> None:
     """Record memories and model usage, day by day."""
-    days: list[tuple[datetime, Memory | RecordModelCall]] = [
+    days: list[tuple[datetime, DemoMemory | RecordModelCall]] = [
         *((memory.at, memory) for memory in memories),
-        *calls([one for one in said if one.thread != OTHER]),
+        *simulated_calls([one for one in said if one.thread != OTHER]),
     ]
     for at, done in sorted(days, key=itemgetter(0)):
-        calendar.turn(at)
-        if isinstance(done, Memory):
+        calendar.advance_to(at)
+        if isinstance(done, DemoMemory):
             _add_memory(engine, done)
         else:
             engine.do(done, by=ENGINE)
-    calendar.turn(said[-1].at + ANSWERED_AFTER)
+    calendar.advance_to(said[-1].at + ANSWERED_AFTER)
 
 
 def _import_messages(engine: Engine, now: datetime, progress: Progress | None) -> int:
     """Import all messages, then the alternative branch; returns the number of messages."""
-    took = Importer(engine.log, engine, USER, batch=BATCH).run(Year(now), progress).messages
-    other = OtherWay(now)
+    took = (
+        ThreadImporter(engine.log, engine, USER, batch=BATCH)
+        .run(DemoExport(now), progress)
+        .messages
+    )
+    other = DemoBranchExport(now)
     with engine.reading() as reader:
-        home = threads.newest(reader, HOME, LATELY).messages
-    before = [one for one in home if one.said_at < other.said[0].at]
-    engine.log.rewind(before[-1].position, tree=stream_of(HOME), actor=USER.actor)
-    took += Importer(engine.log, engine, USER, batch=BATCH).run(other).messages
-    engine.log.stand(stream_of(HOME), actor=USER.actor)
+        home = threads.newest_messages(reader, HOME, LATELY).messages
+    before = [one for one in home if one.said_at < other.branch_exchanges[0].at]
+    engine.log.rewind(before[-1].position, tree=thread_stream(HOME), actor=USER.actor)
+    took += ThreadImporter(engine.log, engine, USER, batch=BATCH).run(other).messages
+    engine.log.switch_branch(thread_stream(HOME), actor=USER.actor)
     RememberMessagesTask(engine.log, engine).remember()
     return took
 
 
-def _record_knowledge(engine: Engine, beside: Kept) -> None:
+def _record_knowledge(engine: Engine, beside: DemoContent) -> None:
     """Record lessons, trusted hosts, crew and notes."""
     for lesson in beside.lesson:
         _add_lesson(engine, lesson)
@@ -150,7 +159,7 @@ def _record_knowledge(engine: Engine, beside: Kept) -> None:
     _add_notes(engine, beside)
 
 
-def _add_crew(engine: Engine, entry: Entry) -> None:
+def _add_crew(engine: Engine, entry: DemoCrewEntry) -> None:
     words = (entry.description, entry.body)
     members = tuple(Member("persona", name) for name in entry.members)
     profiles: dict[str, Profile] = {
@@ -164,7 +173,7 @@ def _add_crew(engine: Engine, entry: Entry) -> None:
     engine.crew.enlist(new, by=USER)
 
 
-def _add_memory(engine: Engine, memory: Memory) -> None:
+def _add_memory(engine: Engine, memory: DemoMemory) -> None:
     item_id = engine.log.ids.new("mem")
     new = RememberItem(item_id, memory.text, memory.title, happened_at=memory.at.isoformat())
     item_id = engine.memory.remember(new, by=USER).item_id
@@ -176,7 +185,7 @@ def _add_memory(engine: Engine, memory: Memory) -> None:
         engine.do(RetireItem(item_id, memory.retired), by=USER)
 
 
-def _add_lesson(engine: Engine, lesson: Lesson) -> None:
+def _add_lesson(engine: Engine, lesson: DemoLesson) -> None:
     evidence = tuple(QuoteEvidence(quote) for quote in lesson.quotes)
     new = ProposeLesson(
         engine.log.ids.new("les"),
@@ -203,7 +212,7 @@ def _add_lesson(engine: Engine, lesson: Lesson) -> None:
         engine.lessons.feedback(signal, by=USER)
 
 
-def _add_notes(engine: Engine, beside: Kept) -> None:
+def _add_notes(engine: Engine, beside: DemoContent) -> None:
     new = engine.log.ids.new
     for topic in beside.topic:
         topic_id = new("top")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from everloop.thread.model.commands import HOME
-from everloop.thread.transfer.parsed_export import Chat, Said, Trouble
+from everloop.thread.transfer.parsed_export import ImportProblem, ParsedChat, ParsedMessage
 
 OTHER = "other"  # exchanges of the alternative branch
 TITLES = {"portuguese": "Portuguese", "workshop": "The workshop moves"}
@@ -18,7 +18,7 @@ ANSWERED_AFTER = timedelta(minutes=1)
 _HEAD = re.compile(r"^=== (\S+|\d+ days ago) (\d\d:\d\d)(?: \[(\w+)\])?\n", re.MULTILINE)
 
 
-class Memory(msgspec.Struct, frozen=True):
+class DemoMemory(msgspec.Struct, frozen=True):
     """A memory of the demo person."""
 
     on: date
@@ -34,7 +34,7 @@ class Memory(msgspec.Struct, frozen=True):
         return datetime(self.on.year, self.on.month, self.on.day, 12, tzinfo=UTC)
 
 
-class Lesson(msgspec.Struct, frozen=True):
+class DemoLesson(msgspec.Struct, frozen=True):
     """A lesson of the demo year."""
 
     description: str
@@ -50,20 +50,20 @@ class Lesson(msgspec.Struct, frozen=True):
     harmed: int = 0
 
 
-class Topic(msgspec.Struct, frozen=True):
+class DemoTopic(msgspec.Struct, frozen=True):
     """An open topic."""
 
     title: str
     note: str
 
 
-class Words(msgspec.Struct, frozen=True):
+class DemoNote(msgspec.Struct, frozen=True):
     """The text of a decision or an intent."""
 
     text: str
 
 
-class Entry(msgspec.Struct, frozen=True):
+class DemoCrewEntry(msgspec.Struct, frozen=True):
     """A skill, a persona or a team. Members are personas."""
 
     sort: Literal["skill", "persona", "team"]
@@ -75,15 +75,15 @@ class Entry(msgspec.Struct, frozen=True):
     draft: bool = False
 
 
-class Kept(msgspec.Struct, frozen=True):
+class DemoContent(msgspec.Struct, frozen=True):
     """Everything in the demo besides the messages."""
 
-    memory: tuple[Memory, ...]
-    lesson: tuple[Lesson, ...]
-    topic: tuple[Topic, ...]
-    intent: tuple[Words, ...]
-    decision: tuple[Words, ...]
-    crew: tuple[Entry, ...]
+    memory: tuple[DemoMemory, ...]
+    lesson: tuple[DemoLesson, ...]
+    topic: tuple[DemoTopic, ...]
+    intent: tuple[DemoNote, ...]
+    decision: tuple[DemoNote, ...]
+    crew: tuple[DemoCrewEntry, ...]
     hosts: tuple[str, ...]
 
 
@@ -96,7 +96,7 @@ class Exchange(msgspec.Struct, frozen=True):
     answer: str
 
 
-class Year:
+class DemoExport:
     """The conversations of the demo, in the form of an export."""
 
     kind = "jsonl"
@@ -107,28 +107,30 @@ class Year:
         self._said = list(exchanges(now))
         self.size = len(self._said)
 
-    def chats(self) -> Iterator[Chat | Trouble]:
+    def chats(self) -> Iterator[ParsedChat | ImportProblem]:
         """The conversations, one at a time."""
         for thread in ("", *TITLES):
             said = [one for one in self._said if one.thread == thread]
             messages = tuple(message for one in said for message in _messages(one))
             home = HOME if not thread else ""
-            yield Chat(f"demo-{thread or HOME}", TITLES.get(thread, ""), messages, self.size, home)
+            yield ParsedChat(
+                f"demo-{thread or HOME}", TITLES.get(thread, ""), messages, self.size, home
+            )
 
 
-class OtherWay(Year):
+class DemoBranchExport(DemoExport):
     """The messages of the alternative branch of the home thread, as an export."""
 
     name = "a year of Ilse, told otherwise"
     identity = "everloop-demo-other"
 
-    def chats(self) -> Iterator[Chat | Trouble]:
+    def chats(self) -> Iterator[ParsedChat | ImportProblem]:
         """One conversation: the alternative branch of the home thread."""
-        messages = tuple(message for one in self.said for message in _messages(one))
-        yield Chat("demo-other", "", messages, self.size, HOME)
+        messages = tuple(message for one in self.branch_exchanges for message in _messages(one))
+        yield ParsedChat("demo-other", "", messages, self.size, HOME)
 
     @property
-    def said(self) -> list[Exchange]:
+    def branch_exchanges(self) -> list[Exchange]:
         """The questions and answers of the branch."""
         return [one for one in self._said if one.thread == OTHER]
 
@@ -157,17 +159,17 @@ def _day(written: str, today: date) -> date:
     return today - timedelta(days=int(ago)) if found else date.fromisoformat(written)
 
 
-def _messages(one: Exchange) -> Iterator[Said]:
+def _messages(one: Exchange) -> Iterator[ParsedMessage]:
     name = f"demo-{one.thread}{one.at:%y%m%d%H%M}"
-    yield Said(f"{name}-q", "user", one.question, one.at.isoformat(), "user")
+    yield ParsedMessage(f"{name}-q", "user", one.question, one.at.isoformat(), "user")
     answered = one.at + ANSWERED_AFTER
-    yield Said(f"{name}-a", "assistant", one.answer, answered.isoformat(), "demo")
+    yield ParsedMessage(f"{name}-a", "assistant", one.answer, answered.isoformat(), "demo")
 
 
-def kept() -> Kept:
+def load_content() -> DemoContent:
     """Load everything besides the messages."""
     read: dict[str, Any] = tomllib.loads(_read("kept.toml"))
-    return msgspec.convert(read, Kept)
+    return msgspec.convert(read, DemoContent)
 
 
 def _read(name: str) -> str:

@@ -18,7 +18,7 @@ SPEED = {ANSWERS: 70, TUTOR: 35, SUMS_UP: 140}  # tokens per second
 _SUNDAY = 6
 
 
-def calls(said: Sequence[Exchange]) -> Iterator[tuple[datetime, RecordModelCall]]:
+def simulated_calls(said: Sequence[Exchange]) -> Iterator[tuple[datetime, RecordModelCall]]:
     """Every call with its time: an answer for each question, a summary for each week."""
     letters = week = 0
     for one, after in pairwise([*said, None]):

@@ -4,19 +4,19 @@ from collections.abc import Collection
 from typing import get_args
 
 from everloop.lessons.crew.events import Sort
-from everloop.lessons.crew.queries import STATUSES, headlines
-from everloop.lessons.crew.state import stream_of
-from everloop.lessons.projections.queries import known_to
+from everloop.lessons.crew.queries import ENTRY_STATUSES, entry_summaries
+from everloop.lessons.crew.state import entry_stream
+from everloop.lessons.projections.queries import visible_lesson_ids
 from everloop.log import Reader
-from everloop.memory.model.scopes import Asker
+from everloop.memory.model.scopes import Viewer
 
 
-def known_citers(reader: Reader, who: Asker, names: Collection[str]) -> set[str]:
+def visible_citer_names(reader: Reader, who: Viewer, names: Collection[str]) -> set[str]:
     """Those of the names that are lessons, skills, personas or teams the asker may see."""
-    found = known_to(reader, who, names)
+    found = visible_lesson_ids(reader, who, names)
     for sort in get_args(Sort):
-        prefix = stream_of(sort, "")
+        prefix = entry_stream(sort, "")
         if any(name.startswith(prefix) for name in names):
-            seen = headlines(reader, who, sort, STATUSES)
-            found |= {stream_of(sort, each.name) for each in seen}.intersection(names)
+            seen = entry_summaries(reader, who, sort, ENTRY_STATUSES)
+            found |= {entry_stream(sort, each.name) for each in seen}.intersection(names)
     return found

@@ -10,7 +10,7 @@ from everloop.lessons.model import commands as c
 from everloop.lessons.model.state import (
     HOST,
     LESSON,
-    SHOWN,
+    MANIFEST,
     TASK,
     host_stream,
     lesson_stream,
@@ -42,26 +42,26 @@ def _decider(command: Any, decide: Callable[..., Any], also: Any = None) -> Deci
 
 
 LESSON_DECIDERS: tuple[Decider[Any, Any], ...] = (
-    _decider(c.ProposeLesson, lesson.propose_lesson, lookup.evidence_for),
-    _decider(c.EditLesson, lesson.edit_lesson, lookup.whom_to_trust),
-    _decider(c.ActivateLesson, lesson.activate_lesson, lookup.whom_to_trust),
-    _decider(c.DemoteLesson, lesson.demote_lesson, lookup.whom_to_trust),
-    _decider(c.DiscardLesson, lesson.discard_lesson, lookup.whom_to_trust),
-    _decider(c.SupersedeLesson, lesson.supersede_lesson, lookup.replacement_for),
-    _decider(c.UseLesson, feedback.use_lesson, lookup.used_before),
+    _decider(c.ProposeLesson, lesson.propose_lesson, lookup.evidence_lookup),
+    _decider(c.EditLesson, lesson.edit_lesson, lookup.trust_lookup),
+    _decider(c.ActivateLesson, lesson.activate_lesson, lookup.trust_lookup),
+    _decider(c.DemoteLesson, lesson.demote_lesson, lookup.trust_lookup),
+    _decider(c.DiscardLesson, lesson.discard_lesson, lookup.trust_lookup),
+    _decider(c.SupersedeLesson, lesson.supersede_lesson, lookup.replacement_lookup),
+    _decider(c.UseLesson, feedback.use_lesson, lookup.recorded_uses),
     _decider(c.GiveFeedback, feedback.give_feedback),
     _decider(c.WithdrawFeedback, feedback.withdraw_feedback),
     _decider(c.RecordVerdict, feedback.record_verdict),
-    _decider(c.NarrateLesson, feedback.narrate_lesson, lookup.evidence_for),
+    _decider(c.NarrateLesson, feedback.narrate_lesson, lookup.evidence_lookup),
     _decider(c.RefuseNarrative, feedback.refuse_narrative),
     Decider(c.TrustHost, _host_stream, HOST, hosts.trust_host),
     Decider(c.DistrustHost, _host_stream, HOST, hosts.distrust_host),
     Decider(c.LogPhase, _task_stream, TASK, hosts.log_phase),
-    Decider(c.ShowManifest, _manifest_stream, SHOWN, hosts.show_manifest),
+    Decider(c.ShowManifest, _manifest_stream, MANIFEST, hosts.show_manifest),
 )
 
 
 def gate_decider(rules: GateRules) -> Decider[Any, Any]:
     """The decider of `PromoteLesson`, with the gate's rules from the settings."""
     decide = partial(feedback.promote_lesson, rules=rules)
-    return _decider(c.PromoteLesson, decide, lookup.case_of)
+    return _decider(c.PromoteLesson, decide, lookup.load_gate_case)

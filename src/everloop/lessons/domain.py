@@ -3,14 +3,14 @@
 from everloop.domain import Deciders, Domain, Policy
 from everloop.lessons.capture.deciders import CAPTURE_DECIDERS
 from everloop.lessons.crew.deciders import CREW_DECIDERS
-from everloop.lessons.crew.projection import CrewBook
+from everloop.lessons.crew.projection import CrewTable
 from everloop.lessons.deciders import LESSON_DECIDERS, gate_decider
-from everloop.lessons.feedback.deciders import SENTIMENT_DECIDERS
-from everloop.lessons.feedback.projection import SessionBook
+from everloop.lessons.feedback.deciders import FEEDBACK_DECIDERS
+from everloop.lessons.feedback.projection import SessionManifestTable
 from everloop.lessons.model.commands import DemoteLesson
 from everloop.lessons.policies import when_memory_retired_demote_lessons
-from everloop.lessons.projections.hosts import HostBook, PhaseBook
-from everloop.lessons.projections.lessons import LessonShelf, LessonSignals, LessonWords
+from everloop.lessons.projections.hosts import HostTrustTable, PhaseTable
+from everloop.lessons.projections.lessons import LessonFtsIndex, LessonSignals, LessonTable
 from everloop.lessons.settings import LessonSettings
 from everloop.memory.model.events import Retired
 
@@ -21,8 +21,16 @@ def _configured(settings: LessonSettings) -> Deciders:
 
 LESSONS = Domain(
     "lessons",
-    (*LESSON_DECIDERS, *CREW_DECIDERS, *SENTIMENT_DECIDERS, *CAPTURE_DECIDERS),
-    (LessonShelf, LessonSignals, LessonWords, HostBook, PhaseBook, SessionBook, CrewBook),
+    (*LESSON_DECIDERS, *CREW_DECIDERS, *FEEDBACK_DECIDERS, *CAPTURE_DECIDERS),
+    (
+        LessonTable,
+        LessonSignals,
+        LessonFtsIndex,
+        HostTrustTable,
+        PhaseTable,
+        SessionManifestTable,
+        CrewTable,
+    ),
     (Policy("demote-lessons", Retired, DemoteLesson, when_memory_retired_demote_lessons),),
     _configured,
 )

@@ -30,24 +30,28 @@ from everloop.lessons.model.events import (
     PromotionRefused,
     VerdictRecorded,
 )
-from everloop.log.idempotency import Trace, Traces
+from everloop.log.idempotency import IdempotencyRule, IdempotencyRules
 
 _NARRATIVE_FIELDS = tuple(f"narrative.{name}" for name in ("trigger", "failure_mode", "correction"))
 
-LESSON_TRACES: Traces = {
-    ProposeLesson: Trace(
+LESSON_TRACES: IdempotencyRules = {
+    ProposeLesson: IdempotencyRule(
         "propose", (LessonProposed,), ("lesson_id", "description", "body", "scope")
     ),
-    EditLesson: Trace("edit", (LessonEdited,), ("lesson_id", "description", "body")),
-    NarrateLesson: Trace(
+    EditLesson: IdempotencyRule("edit", (LessonEdited,), ("lesson_id", "description", "body")),
+    NarrateLesson: IdempotencyRule(
         "narrate", (LessonNarrated,), ("lesson_id", *_NARRATIVE_FIELDS, "narrative.confidence")
     ),
-    ActivateLesson: Trace("activate", (LessonActivated,), ("lesson_id",)),
-    PromoteLesson: Trace("promote", (LessonPromoted, PromotionRefused), ("lesson_id",)),
-    DiscardLesson: Trace("discard", (LessonDiscarded,), ("lesson_id", "reason")),
-    SupersedeLesson: Trace("supersede", (LessonSuperseded,), ("lesson_id", "by")),
-    UseLesson: Trace("use", (LessonUsed,), ("lesson_id", "use_id")),
-    GiveFeedback: Trace("feedback", (FeedbackGiven,), ("lesson_id", "helpful", "signal_id")),
-    WithdrawFeedback: Trace("withdraw", (FeedbackWithdrawn,), ("lesson_id", "signal_id")),
-    RecordVerdict: Trace("verdict", (VerdictRecorded,), ("lesson_id", "passed", "output_digest")),
+    ActivateLesson: IdempotencyRule("activate", (LessonActivated,), ("lesson_id",)),
+    PromoteLesson: IdempotencyRule("promote", (LessonPromoted, PromotionRefused), ("lesson_id",)),
+    DiscardLesson: IdempotencyRule("discard", (LessonDiscarded,), ("lesson_id", "reason")),
+    SupersedeLesson: IdempotencyRule("supersede", (LessonSuperseded,), ("lesson_id", "by")),
+    UseLesson: IdempotencyRule("use", (LessonUsed,), ("lesson_id", "use_id")),
+    GiveFeedback: IdempotencyRule(
+        "feedback", (FeedbackGiven,), ("lesson_id", "helpful", "signal_id")
+    ),
+    WithdrawFeedback: IdempotencyRule("withdraw", (FeedbackWithdrawn,), ("lesson_id", "signal_id")),
+    RecordVerdict: IdempotencyRule(
+        "verdict", (VerdictRecorded,), ("lesson_id", "passed", "output_digest")
+    ),
 }

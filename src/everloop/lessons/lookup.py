@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from datetime import UTC, datetime
 
-from everloop.lessons.gate.case import Case
-from everloop.lessons.gate.case_queries import cases
+from everloop.lessons.gate.case import GateCase
+from everloop.lessons.gate.case_queries import load_gate_cases
 from everloop.lessons.model.commands import (
     NarrateLesson,
     PromoteLesson,
@@ -12,39 +12,39 @@ from everloop.lessons.model.commands import (
     SupersedeLesson,
     UseLesson,
 )
-from everloop.lessons.model.decision_context import ItemSeen, Replacement, Surroundings
+from everloop.lessons.model.decision_context import CitedItem, DecisionLookup, Replacement
 from everloop.lessons.model.events import Evidence, MemoryEvidence
 from everloop.lessons.model.lifecycle import Status
 from everloop.lessons.projections.hosts import trusted_actors
-from everloop.lessons.projections.queries import NEWEST_STATUS, STATUS
+from everloop.lessons.projections.queries import CURRENT_STATUS, NEWEST_STATUS
 from everloop.log import Command, Reader, visible
-from everloop.memory.browse.queries import grants, these
+from everloop.memory.browse.queries import current_grants, items_with_ids
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import asker
+from everloop.memory.projections.queries import load_viewer
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # a placeholder: the decision sets the time
 
 
-def whom_to_trust(reader: Reader, command: Command) -> Surroundings:
+def trust_lookup(reader: Reader, command: Command) -> DecisionLookup:
     """The hosts that the user trusts."""
     del command
     trusted = trusted_actors(reader)
-    return Surroundings(trusted=frozenset(trusted), trusted_at=trusted)
+    return DecisionLookup(trusted=frozenset(trusted), trusted_at=trusted)
 
 
-def evidence_for(reader: Reader, command: ProposeLesson | NarrateLesson) -> Surroundings:
+def evidence_lookup(reader: Reader, command: ProposeLesson | NarrateLesson) -> DecisionLookup:
     """The trusted hosts, the audiences, and the memories that the evidence names."""
     named = command.evidence if isinstance(command, ProposeLesson) else command.narrative.evidence
     trusted = trusted_actors(reader)
-    return Surroundings(
+    return DecisionLookup(
         trusted=frozenset(trusted),
         trusted_at=trusted,
-        audiences={grant.principal: grant.scopes for grant in grants(reader)},
-        items=items_seen(reader, {_item_id(each) for each in named} - {""}),
+        audiences={grant.principal: grant.scopes for grant in current_grants(reader)},
+        items=load_cited_items(reader, {_item_id(each) for each in named} - {""}),
     )
 
 
-def replacement_for(reader: Reader, command: SupersedeLesson) -> Surroundings:
+def replacement_lookup(reader: Reader, command: SupersedeLesson) -> DecisionLookup:
     """The replacing lesson, with the chain of lessons that replaced it in turn."""
     found = reader.rows(_REPLACEMENT, (command.by,))
     replacement = None
@@ -52,36 +52,36 @@ def replacement_for(reader: Reader, command: SupersedeLesson) -> Surroundings:
         position, scope, actor, status = found[0]
         chain = tuple(row[0] for row in reader.rows(_CHAIN, (command.by,)))
         replacement = Replacement(position, scope, actor, Status(status), chain)
-    return Surroundings(
+    return DecisionLookup(
         trusted=frozenset(trusted_actors(reader)),
-        audiences={grant.principal: grant.scopes for grant in grants(reader)},
+        audiences={grant.principal: grant.scopes for grant in current_grants(reader)},
         replacement=replacement,
     )
 
 
-def items_seen(reader: Reader, item_ids: Collection[str]) -> dict[str, ItemSeen]:
+def load_cited_items(reader: Reader, item_ids: Collection[str]) -> dict[str, CitedItem]:
     """The memories of these ids, without an audience check."""
-    found = these(reader, asker(reader, OWNER), sorted(item_ids)) if item_ids else []
-    return {i.item_id: ItemSeen(i.position, i.scope, i.witnesses, i.text) for i in found}
+    found = items_with_ids(reader, load_viewer(reader, OWNER), sorted(item_ids)) if item_ids else []
+    return {i.item_id: CitedItem(i.position, i.scope, i.witnesses, i.text) for i in found}
 
 
-def used_before(reader: Reader, command: UseLesson) -> frozenset[tuple[str, str]]:
+def recorded_uses(reader: Reader, command: UseLesson) -> frozenset[tuple[str, str]]:
     """The actors and sessions that already recorded this use of the current text."""
     rows = reader.rows(_SAME_USE, (command.lesson_id, command.use_id))
     return frozenset((actor, session) for actor, session in rows)
 
 
-def case_of(reader: Reader, command: PromoteLesson) -> Case | None:
+def load_gate_case(reader: Reader, command: PromoteLesson) -> GateCase | None:
     """Everything that the gate may know of the lesson; None if there is none."""
     found = [row[0] for row in reader.rows(_WHERE, (command.lesson_id,))]
-    return next(iter(cases(reader, found, _EPOCH)), None)
+    return next(iter(load_gate_cases(reader, found, _EPOCH)), None)
 
 
 # -- helpers ---------------------------------------------------------------------------------------
 
 _WHERE = f"SELECT l.position FROM lessons l WHERE l.lesson_id = ? AND {visible('l')}"  # noqa: S608
 _REPLACEMENT = f"""
-SELECT l.position, l.scope, l.actor, ({STATUS}) FROM lessons l
+SELECT l.position, l.scope, l.actor, ({CURRENT_STATUS}) FROM lessons l
 WHERE l.lesson_id = ? AND {visible("l")}
 """  # noqa: S608 - our own conditions
 _CHAIN = f"""

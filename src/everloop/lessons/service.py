@@ -12,13 +12,13 @@ import msgspec
 
 from everloop.completion import Declined
 from everloop.errors import NotFound, Unavailable
-from everloop.lessons.feedback.classifier import OFFLINE
-from everloop.lessons.gate.evidence import locate
+from everloop.lessons.feedback.classifier import BUILT_IN_MODEL
+from everloop.lessons.gate.evidence import locate_quotes
 from everloop.lessons.gate.standing import (
+    GateResult,
     StaleLesson,
-    Standing,
-    stale,
-    standings,
+    gate_results,
+    stale_lessons,
     with_current_age,
 )
 from everloop.lessons.idempotent_requests import LESSON_TRACES
@@ -49,23 +49,23 @@ from everloop.lessons.model.events import (
 )
 from everloop.lessons.model.lifecycle import Status
 from everloop.lessons.model.state import LESSON, lesson_stream
-from everloop.lessons.narrative_writer import written_by
+from everloop.lessons.narrative_writer import write_narrative
 from everloop.lessons.projections import queries
-from everloop.lessons.projections.hosts import HostStanding, PhaseEntry, host_standings, phases_of
-from everloop.lessons.projections.queries import LessonPage, LessonSeen
-from everloop.lessons.projections.search import Recalled, recall
+from everloop.lessons.projections.hosts import HostTrust, PhaseEntry, host_trusts, task_phases
+from everloop.lessons.projections.queries import LessonPage, LessonView
+from everloop.lessons.projections.search import ScoredLesson, search_lessons
 from everloop.lessons.settings import LessonSettings
 from everloop.log import Command, CommandBus, Context, Fact, Log, Reader
-from everloop.log.idempotency import do_once, new_id
-from everloop.log.model.record import moment
+from everloop.log.idempotency import execute_once, id_for_request
+from everloop.log.model.record import from_microseconds
 from everloop.memory.model.decide import principal_of
-from everloop.memory.model.scopes import OWNER, Asker
-from everloop.memory.projections.queries import asker
-from everloop.memory.projections.queries import find as find_item
+from everloop.memory.model.scopes import OWNER, Viewer
+from everloop.memory.projections.queries import find_item as find_item
+from everloop.memory.projections.queries import load_viewer
 from everloop.ports import Clock, Ids, Model
 
 
-class Proposed(msgspec.Struct, frozen=True):
+class ProposalResult(msgspec.Struct, frozen=True):
     """The outcome of a proposal.
 
     `updated`: the lesson existed before. `withheld`: the request asked to seed it as promoted, and
@@ -91,7 +91,7 @@ class Promotion(msgspec.Struct, frozen=True):
     cited: tuple[str, ...] = ()
 
 
-class Teacher:
+class LessonService:
     """Commands and queries on lessons, over one log."""
 
     def __init__(
@@ -114,19 +114,19 @@ class Teacher:
 
     def propose(
         self, new: ProposeLesson, *, by: Context, request_id: str | None = None
-    ) -> Proposed:
+    ) -> ProposalResult:
         """Propose a lesson. An empty `lesson_id` gets a new id; quotes are looked up in memory."""
         command = msgspec.structs.replace(
             new,
             lesson_id=new.lesson_id or self._lesson_id(new, request_id),
             evidence=self._locate(new.evidence, by),
         )
-        receipt = do_once(self._bus, command, LESSON_TRACES, by=by, request_id=request_id)
+        receipt = execute_once(self._bus, command, LESSON_TRACES, by=by, request_id=request_id)
         created = any(isinstance(fact.event, LessonProposed) for fact in receipt.facts)
         with self.log.reading() as reader:
-            lesson = queries.find(reader, asker(reader, OWNER), command.lesson_id)
+            lesson = queries.find_lesson(reader, load_viewer(reader, OWNER), command.lesson_id)
         withheld = new.seed_as_promoted and lesson.status is not Status.PROMOTED
-        return Proposed(
+        return ProposalResult(
             lesson.lesson_id,
             lesson.status,
             not created,
@@ -135,7 +135,7 @@ class Teacher:
             lesson.position,
         )
 
-    def edit(self, change: EditLesson, *, by: Context, request_id: str | None = None) -> LessonSeen:
+    def edit(self, change: EditLesson, *, by: Context, request_id: str | None = None) -> LessonView:
         """Edit its text; a promoted lesson becomes active again."""
         return self._act(change, change.lesson_id, by, request_id)
 
@@ -146,7 +146,7 @@ class Teacher:
         by: Context,
         narrative: Narrative | None = None,
         request_id: str | None = None,
-    ) -> LessonSeen | Declined:
+    ) -> LessonView | Declined:
         """Record why it holds; without a narrative, a model writes one, and may decline.
 
         Raises:
@@ -156,7 +156,7 @@ class Teacher:
         name = ""
         if narrative is None:
             model = self._require_model()
-            written = written_by(model, lesson, self._excerpts(lesson, by), self.settings)
+            written = write_narrative(model, lesson, self._excerpts(lesson, by), self.settings)
             name = model.name
             if isinstance(written, Declined):
                 self._bus.do(RefuseNarrative(lesson_id, written.reason, name), by=by)
@@ -170,7 +170,7 @@ class Teacher:
 
     def activate(
         self, lesson_id: str, *, by: Context, text_digest: str = "", request_id: str | None = None
-    ) -> LessonSeen:
+    ) -> LessonView:
         """Activate it, which only the user may do; `text_digest` pins the text that they saw.
 
         Raises:
@@ -181,7 +181,7 @@ class Teacher:
 
     def discard(
         self, command: DiscardLesson, *, by: Context, request_id: str | None = None
-    ) -> LessonSeen:
+    ) -> LessonView:
         """Discard it.
 
         Raises:
@@ -191,7 +191,7 @@ class Teacher:
 
     def supersede(
         self, command: SupersedeLesson, *, by: Context, request_id: str | None = None
-    ) -> LessonSeen:
+    ) -> LessonView:
         """Replace it by another lesson.
 
         Raises:
@@ -207,7 +207,7 @@ class Teacher:
         """
         self.find(by.actor, lesson_id)
         command = PromoteLesson(lesson_id)
-        receipt = do_once(self._bus, command, LESSON_TRACES, by=by, request_id=request_id)
+        receipt = execute_once(self._bus, command, LESSON_TRACES, by=by, request_id=request_id)
         for fact in receipt.facts:
             match fact.event:
                 case LessonPromoted(cited=cited):
@@ -223,27 +223,27 @@ class Teacher:
 
     # -- signals -----------------------------------------------------------------------------------
 
-    def use(self, command: UseLesson, *, by: Context, request_id: str | None = None) -> LessonSeen:
+    def use(self, command: UseLesson, *, by: Context, request_id: str | None = None) -> LessonView:
         """Record that an agent acted on it."""
         return self._act(command, command.lesson_id, by, request_id)
 
     def feedback(
         self, command: GiveFeedback, *, by: Context, request_id: str | None = None
-    ) -> LessonSeen:
+    ) -> LessonView:
         """Record praise or blame. An empty `signal_id` gets a new id."""
-        signal = command.signal_id or new_id(self._ids, "sig", request_id)
+        signal = command.signal_id or id_for_request(self._ids, "sig", request_id)
         named = msgspec.structs.replace(command, signal_id=signal)
         return self._act(named, command.lesson_id, by, request_id)
 
     def withdraw(
         self, command: WithdrawFeedback, *, by: Context, request_id: str | None = None
-    ) -> LessonSeen:
+    ) -> LessonView:
         """Withdraw a signal, which only the user may do, in person."""
         return self._act(command, command.lesson_id, by, request_id)
 
     def verdict(
         self, command: RecordVerdict, *, by: Context, request_id: str | None = None
-    ) -> LessonSeen:
+    ) -> LessonView:
         """Record a runner's verdict. An empty `text_digest` means the current text."""
         digest = command.text_digest or self.find(by.actor, command.lesson_id).digest
         bound = msgspec.structs.replace(command, text_digest=digest)
@@ -251,10 +251,10 @@ class Teacher:
 
     # -- queries -----------------------------------------------------------------------------------
 
-    def find(self, principal: str, lesson_id: str) -> LessonSeen:
+    def find(self, principal: str, lesson_id: str) -> LessonView:
         """One lesson, if the principal may see it."""
         with self.log.reading() as reader:
-            return queries.find(reader, _asker(reader, principal), lesson_id)
+            return queries.find_lesson(reader, _asker(reader, principal), lesson_id)
 
     def page(
         self, principal: str, statuses: Sequence[str] = (), *, limit: int = 50, offset: int = 0
@@ -262,35 +262,35 @@ class Teacher:
         """A page of lessons, sorted by status, then by id; by default without discarded ones."""
         with self.log.reading() as reader:
             who = _asker(reader, principal)
-            return queries.page(reader, who, statuses, limit=limit, offset=offset)
+            return queries.lesson_page(reader, who, statuses, limit=limit, offset=offset)
 
-    def recall(self, principal: str, query: str, *, limit: int = 5) -> list[Recalled]:
+    def recall(self, principal: str, query: str, *, limit: int = 5) -> list[ScoredLesson]:
         """The lessons that match a query best."""
         with self.log.reading() as reader:
-            return recall(reader, _asker(reader, principal), query, limit=limit)
+            return search_lessons(reader, _asker(reader, principal), query, limit=limit)
 
-    def standing(self, principal: str, lesson_id: str) -> Standing:
+    def gate_result(self, principal: str, lesson_id: str) -> GateResult:
         """The result of every gate check for one lesson."""
         with self.log.reading() as reader:
-            lesson = queries.find(reader, _asker(reader, principal), lesson_id)
-            return self.standings(reader, [lesson])[0]
+            lesson = queries.find_lesson(reader, _asker(reader, principal), lesson_id)
+            return self.gate_results(reader, [lesson])[0]
 
-    def standings(self, reader: Reader, lessons: Sequence[LessonSeen]) -> list[Standing]:
+    def gate_results(self, reader: Reader, lessons: Sequence[LessonView]) -> list[GateResult]:
         """The result of every gate check for these lessons, in this order."""
-        return standings(reader, lessons, self.settings, self._clock.now())
+        return gate_results(reader, lessons, self.settings, self._clock.now())
 
-    def stale(self, principal: str) -> list[StaleLesson]:
+    def stale_lessons(self, principal: str) -> list[StaleLesson]:
         """Active lessons with too little feedback, to ask the user about; oldest first."""
         with self.log.reading() as reader:
             who = _asker(reader, principal)
-            return stale(reader, who, self.settings, self._clock.now())
+            return stale_lessons(reader, who, self.settings, self._clock.now())
 
     # -- hosts and tasks ---------------------------------------------------------------------------
 
-    def hosts(self) -> list[HostStanding]:
+    def hosts(self) -> list[HostTrust]:
         """Every host that the user has trusted or distrusted."""
         with self.log.reading() as reader:
-            return host_standings(reader)
+            return host_trusts(reader)
 
     def trust(self, host: str, *, by: Context) -> bool:
         """Trust a host to relay the user's words; True if it was not trusted before."""
@@ -304,25 +304,25 @@ class Teacher:
         """Record that a host reached a phase of its task; True if that is new."""
         return bool(self._bus.do(command, by=by).facts)
 
-    def ledger_of(self, task_id: str) -> list[PhaseEntry]:
+    def task_phases(self, task_id: str) -> list[PhaseEntry]:
         """The phases that a task has reached."""
         with self.log.reading() as reader:
-            return phases_of(reader, task_id)
+            return task_phases(reader, task_id)
 
     # -- helpers -----------------------------------------------------------------------------------
 
     def _act(
         self, command: Command, lesson_id: str, by: Context, request_id: str | None
-    ) -> LessonSeen:
+    ) -> LessonView:
         self.find(by.actor, lesson_id)
-        do_once(self._bus, command, LESSON_TRACES, by=by, request_id=request_id)
+        execute_once(self._bus, command, LESSON_TRACES, by=by, request_id=request_id)
         return self.find(by.actor, lesson_id)
 
     def _status_before(self, fact: Fact) -> Status:
         """The status of a lesson just before a fact about it."""
         lesson_id = fact.stream.removeprefix(lesson_stream(""))
         with self.log.reading(as_of=fact.position - 1) as reader:
-            return queries.find(reader, asker(reader, OWNER), lesson_id).status
+            return queries.find_lesson(reader, load_viewer(reader, OWNER), lesson_id).status
 
     def _standing_decision(self, lesson_id: str) -> Promotion | None:
         """The recorded decision that still applies when a request to promote appended nothing.
@@ -337,7 +337,7 @@ class Teacher:
             return Promotion(lesson_id, True, status, status, cited=cited[-1] if cited else ())
         if lesson is None or not lesson.refused:
             return None
-        written_at = moment(self.log.record(lesson.words_at).recorded_us)
+        written_at = from_microseconds(self.log.record(lesson.words_at).recorded_us)
         reasons = with_current_age(lesson.refused, self._clock.now() - written_at, self.settings)
         return Promotion(lesson_id, False, lesson.status, lesson.status, reasons=reasons)
 
@@ -347,15 +347,15 @@ class Teacher:
             return _derived_id("pack", new.pack_id, new.external_id)
         if new.source is not None:
             return _derived_id(new.source.kind, new.source.digest, new.description, new.body)
-        return new_id(self._ids, "les", request_id)
+        return id_for_request(self._ids, "les", request_id)
 
     def _locate(self, evidence: tuple[Evidence, ...], by: Context) -> tuple[Evidence, ...]:
         if not evidence:
             return ()
         with self.log.reading() as reader:
-            return locate(reader, _asker(reader, by.actor), evidence)
+            return locate_quotes(reader, _asker(reader, by.actor), evidence)
 
-    def _excerpts(self, lesson: LessonSeen, by: Context) -> list[str]:
+    def _excerpts(self, lesson: LessonView, by: Context) -> list[str]:
         """The texts of the memories that a lesson cites, if the actor may see them."""
         named = [each.item_id for each in lesson.evidence if isinstance(each, MemoryEvidence)]
         found: list[str] = []
@@ -370,15 +370,15 @@ class Teacher:
 
     def _require_model(self) -> Model:
         model = None if self._model is None else self._model()
-        if model is None or model.name == OFFLINE:
+        if model is None or model.name == BUILT_IN_MODEL:
             raise Unavailable(
                 "no model is set up to write a narrative", hint="Write it by hand, or add a model."
             )
         return model
 
 
-def _asker(reader: Reader, principal: str) -> Asker:
-    return asker(reader, principal_of(principal))
+def _asker(reader: Reader, principal: str) -> Viewer:
+    return load_viewer(reader, principal_of(principal))
 
 
 def _derived_id(*parts: str) -> str:

@@ -1,8 +1,8 @@
 """Event sourcing on one append-only log: events, branches, folds, projections, stores."""
 
 from everloop.log.command_bus import CommandBus
-from everloop.log.decider import Asking, Command, Context, Decider, Query
-from everloop.log.history.impact import Impact, Touched
+from everloop.log.decider import Command, Context, Decider, DecisionContext, Query
+from everloop.log.history.impact import AffectedFact, Impact
 from everloop.log.log import Log
 from everloop.log.maintenance.backup import BackupPlan
 from everloop.log.model.branches import MAIN, Branch, Branches, Sight
@@ -12,14 +12,13 @@ from everloop.log.model.record import Fact, Record
 from everloop.log.opening import open_log
 from everloop.log.read.folded_state import Fold
 from everloop.log.read.lineage import visible
-from everloop.log.read.projection import Added, Projection, adds, on
+from everloop.log.read.projection import Projection, RowInsert, adds, on
 from everloop.log.read.reader import Reader
 from everloop.log.write.append import Draft, Receipt
 
 __all__ = [
     "MAIN",
-    "Added",
-    "Asking",
+    "AffectedFact",
     "BackupPlan",
     "Branch",
     "Branches",
@@ -27,6 +26,7 @@ __all__ = [
     "CommandBus",
     "Context",
     "Decider",
+    "DecisionContext",
     "Draft",
     "Event",
     "Fact",
@@ -39,8 +39,8 @@ __all__ = [
     "Reader",
     "Receipt",
     "Record",
+    "RowInsert",
     "Sight",
-    "Touched",
     "Unknown",
     "adds",
     "catalogue",

@@ -14,10 +14,10 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from everloop.log.model.event import Event
-from everloop.log.model.record import moment
+from everloop.log.model.record import from_microseconds
 from everloop.log.read.folded_state import Fold
 from everloop.log.read.reader import Reader
-from everloop.log.write.append import Desk, Draft
+from everloop.log.write.append import Draft, TransactionContext
 
 S = TypeVar("S")
 C = TypeVar("C", bound="Command")
@@ -38,7 +38,7 @@ class Context(msgspec.Struct, frozen=True):
     team: str = ""
 
 
-class Asking(msgspec.Struct, frozen=True):
+class DecisionContext(msgspec.Struct, frozen=True):
     """What a decision knows besides state and command: the caller and the time."""
 
     by: Context
@@ -64,18 +64,20 @@ class Decider(Generic[C, S]):
     command: type[C]
     stream: Callable[[C], str]
     fold: Fold[S]
-    decide: Callable[[S | None, C, Asking], Sequence[Event | Draft]]
+    decide: Callable[[S | None, C, DecisionContext], Sequence[Event | Draft]]
     also: Callable[[Reader, C], Any] | None = None
 
-    def drafts(self, command: C, by: Context, desk: Desk) -> list[Draft]:
+    def drafts(self, command: C, by: Context, desk: TransactionContext) -> list[Draft]:
         """Decide a command inside the write transaction; returns the events to append."""
         state: Any = desk.state(self.fold, desk.stream)
         known: Any = None
         if self.also is not None:
-            desk.reader.look(desk.sight)
+            desk.reader.use_sight(desk.sight)
             known = self.also(desk.reader, command)
-        events = self.decide(state, command, Asking(by, _moment(desk.now_us), known))
+        events = self.decide(state, command, DecisionContext(by, _moment(desk.now_us), known))
         return [item if isinstance(item, Draft) else Draft(item) for item in events]
 
 
-_moment = lru_cache(maxsize=1)(moment)  # all decisions of a transaction have the same time
+_moment = lru_cache(maxsize=1)(
+    from_microseconds
+)  # all decisions of a transaction have the same time

@@ -19,7 +19,7 @@ from everloop.log.write.append import Receipt
 from everloop.ports import Ids
 
 
-class Trace(NamedTuple):
+class IdempotencyRule(NamedTuple):
     """Which events a command leads to, and which of its fields those events repeat.
 
     `word` prefixes the request ids of its appends, because one call may make several appends. If
@@ -30,20 +30,20 @@ class Trace(NamedTuple):
     events: tuple[type[Event], ...]
     fields: tuple[str, ...]
 
-    def tells(self, happened: Event, command: Command) -> bool:
+    def matches(self, happened: Event, command: Command) -> bool:
         """Whether an event is a result of the command."""
         return isinstance(happened, self.events) and all(
             _matches(attrgetter(name)(command), attrgetter(name)(happened)) for name in self.fields
         )
 
 
-Traces = Mapping[type[Command], Trace]
+IdempotencyRules = Mapping[type[Command], IdempotencyRule]
 
 
-def do_once(
+def execute_once(
     bus: CommandBus,
     command: Command,
-    traces: Traces,
+    traces: IdempotencyRules,
     *,
     by: Context,
     request_id: str | None,
@@ -57,11 +57,11 @@ def do_once(
         Conflict: the request id was used before, for a different request.
     """
     trace = traces[type(command)]
-    name = request_name(trace.word, request_id)
+    name = prefixed_request_id(trace.word, request_id)
     receipt = bus.do(command, by=by, branch=branch, request_id=name)
-    matches = (trace.tells(fact.event, command) for fact in receipt.facts)
+    matches = (trace.matches(fact.event, command) for fact in receipt.facts)
     if request_id and receipt.repeated and not any(matches):
-        raise other_request(request_id)
+        raise request_id_conflict(request_id)
     return receipt
 
 
@@ -73,25 +73,25 @@ def retract_once(
     Raises:
         Conflict: the request id was used before, for a different request.
     """
-    name = request_name("retract", request_id)
+    name = prefixed_request_id("retract", request_id)
     done = log.retract([position], reason=reason, actor=by.actor, request_id=name)
     wanted = Retracted(positions=(position,), reason=reason)
     if request_id and done.repeated and wanted not in [fact.event for fact in done.facts]:
-        raise other_request(request_id)
+        raise request_id_conflict(request_id)
     return done
 
 
-def request_name(word: str, request_id: str | None) -> str | None:
+def prefixed_request_id(word: str, request_id: str | None) -> str | None:
     """The request id as stored in the log, with a prefix; None if the caller gave none."""
     return f"{word}-{request_id}" if request_id else None
 
 
-def new_id(ids: Ids, prefix: str, request_id: str | None) -> str:
+def id_for_request(ids: Ids, prefix: str, request_id: str | None) -> str:
     """An id for what a request creates; a repeated request gets the same id."""
     return f"{prefix}-{request_id}" if request_id else ids.new(prefix)
 
 
-def other_request(request_id: str) -> Conflict:
+def request_id_conflict(request_id: str) -> Conflict:
     """The error for a request id that was used for a different request."""
     return Conflict(
         f"request {request_id!r} was made before, for something else",

@@ -14,69 +14,77 @@ from threading import Event as Signal
 from typing import TypeVar
 
 from everloop.errors import Conflict, EverloopError, Invalid, Unavailable
-from everloop.log.history.operations import History
-from everloop.log.history.positions import stood_at
-from everloop.log.maintenance.backup import Backups
-from everloop.log.maintenance.upkeep import Upkeep
-from everloop.log.model.branches import ALL, Branches, Sight
+from everloop.log.history.operations import HistoryOperations
+from everloop.log.history.positions import current_branches_at
+from everloop.log.maintenance.backup import BackupRotation
+from everloop.log.maintenance.upkeep import MaintenanceThread
+from everloop.log.model.branches import POSITION_MAX, Branches, Sight
 from everloop.log.model.event import Event, Unknown
 from everloop.log.model.facts import STREAM
 from everloop.log.model.limits import Limits
 from everloop.log.model.record import Fact, Record, fact_of
-from everloop.log.ownership import Claim, FileOwners, Owners, claim_within
+from everloop.log.ownership import Claim, ClaimStore, FileClaimStore, wait_for_claim
 from everloop.log.read.folded_state import Fold
 from everloop.log.read.reader import Reader
-from everloop.log.replica_lag import Behind
-from everloop.log.schema import OWN_REQUESTS
-from everloop.log.sqlite.file import LogFile, Reading
-from everloop.log.write.append import Desk, Draft, Original, Receipt, Work
-from everloop.log.write.commit_queue import Writer
-from everloop.log.write.transaction import Scribe
-from everloop.ports import Depot, Ids
+from everloop.log.replica_lag import StaleReplica
+from everloop.log.schema import OWN_REQUEST_PREFIX
+from everloop.log.sqlite.file import LogFile, ReadTransaction
+from everloop.log.write.append import AppendRequest, Draft, PrimaryLog, Receipt, TransactionContext
+from everloop.log.write.commit_queue import CommitQueue
+from everloop.log.write.transaction import TransactionWriter
+from everloop.ports import BlobStore, Ids
 
 S = TypeVar("S")
 PAGE = 512
 OWN_IDS_PER_BATCH = 64  # request ids that are generated at a time
 
 
-class Log(History):
+class Log(HistoryOperations):
     """An open log, safe to use from several threads and from several processes on one file."""
 
     def __init__(
         self,
         file: LogFile,
-        scribe: Scribe,
+        scribe: TransactionWriter,
         ids: Ids,
         *,
         limits: Limits,
         beside: "Callable[[Path], Log]",
-        backups: Backups | None = None,
+        backups: BackupRotation | None = None,
     ) -> None:
         self.file = file
-        self.scribe = scribe
+        self.transactions = scribe
         self.limits = limits
-        self.beside = beside  # opens another log with the same clock, ids and entropy
+        self.open_other = beside  # opens another log with the same clock, ids and entropy
         self.backups = backups
         self._is_same_event = scribe.states
         self.ids = ids
-        self._own_id_prefix = ids.new(OWN_REQUESTS)  # prefix of the request ids that we generate
+        self._own_id_prefix = ids.new(
+            OWN_REQUEST_PREFIX
+        )  # prefix of the request ids that we generate
         self._own_id_numbers = count(1)
         self._own_ids: list[str] = []  # generated in batches; the next one is last
         self._new_head = Condition()
         self._notified_head = 0
         self._followers_waiting = 0
         self._closed = False
-        self.owners: Owners = FileOwners(file.path)
-        self.scrubbers: list[Callable[[], None]] = []  # further steps of a store after a purge
-        self.closers: list[Callable[[], None]] = []  # further steps of a store when it closes
-        self.original: Original | None = None  # reads the server's log, if this file is a copy
-        self.behind: Behind | None = None  # why the copy is read without the server
-        self.depot: Depot | None = None  # where nodes share files, if there are several
-        self.watches: list[Callable[[], EverloopError | None]] = [lambda: self.upkeep.problem]
-        self.writer = Writer(self._commit, batch_max=limits.batch_max)
+        self.claims: ClaimStore = FileClaimStore(file.path)
+        self.after_scrub: list[Callable[[], None]] = []  # further steps of a store after a purge
+        self.on_close: list[Callable[[], None]] = []  # further steps of a store when it closes
+        self.primary: PrimaryLog | None = None  # reads the server's log, if this file is a copy
+        self.stale_replica: StaleReplica | None = None  # why the copy is read without the server
+        self.blobs: BlobStore | None = None  # where nodes share files, if there are several
+        self.health_checks: list[Callable[[], EverloopError | None]] = [
+            lambda: self.maintenance.problem
+        ]
+        self.commit_queue = CommitQueue(self._commit, batch_max=limits.batch_max)
         scribe.open()
-        self.upkeep = Upkeep(
-            file, scribe, self.writer.pen, wal_bytes_max=limits.wal_bytes_max, backups=backups
+        self.maintenance = MaintenanceThread(
+            file,
+            scribe,
+            self.commit_queue.write_lock,
+            wal_bytes_max=limits.wal_bytes_max,
+            backups=backups,
         )
 
     # -- writing ---------------------------------------------------------------------------------
@@ -99,10 +107,10 @@ class Log(History):
         """
         checked = _checked_events(stream, events)
         work = self._work(stream, checked, actor, branch, expected, request_id)
-        receipt = self.writer.write(work)
+        receipt = self.commit_queue.write(work)
         return _require_same_events(receipt, checked) if receipt.repeated else receipt
 
-    async def append_soon(
+    async def append_async(
         self,
         stream: str,
         events: Sequence[Event | Draft],
@@ -115,34 +123,34 @@ class Log(History):
         """Like `append`, for asyncio: it never blocks the event loop."""
         checked = _checked_events(stream, events)
         work = self._work(stream, checked, actor, branch, expected, request_id)
-        receipt = await self.writer.write_soon(work)
+        receipt = await self.commit_queue.write_async(work)
         return _require_same_events(receipt, checked) if receipt.repeated else receipt
 
-    def work(
+    def prepare_append(
         self,
         stream: str,
-        decide: Callable[[Desk], Sequence[Draft]],
+        decide: Callable[[TransactionContext], Sequence[Draft]],
         *,
         actor: str,
         branch: str | None = None,
         expected: int | None = None,
         request_id: str | None = None,
-    ) -> Work:
+    ) -> AppendRequest:
         """An append for the commit queue; `decide` runs in its transaction, on the newest state."""
         return self._work(stream, decide, actor, branch, expected, request_id)
 
     def decide(
         self,
         stream: str,
-        decision: Callable[[Desk], Sequence[Draft]],
+        decision: Callable[[TransactionContext], Sequence[Draft]],
         *,
         actor: str,
         branch: str | None = None,
         request_id: str | None = None,
     ) -> Receipt:
         """Run a decision inside the write transaction and append the events it returns."""
-        return self.writer.write(
-            self.work(stream, decision, actor=actor, branch=branch, request_id=request_id)
+        return self.commit_queue.write(
+            self.prepare_append(stream, decision, actor=actor, branch=branch, request_id=request_id)
         )
 
     # -- reading ---------------------------------------------------------------------------------
@@ -153,9 +161,9 @@ class Log(History):
         return self._closed
 
     @property
-    def troubles(self) -> list[EverloopError]:
+    def problems(self) -> list[EverloopError]:
         """Current problems outside of appends: checkpoints, backups, following a server."""
-        return [trouble for watch in self.watches if (trouble := watch()) is not None]
+        return [trouble for watch in self.health_checks if (trouble := watch()) is not None]
 
     @property
     def head(self) -> int:
@@ -169,7 +177,9 @@ class Log(History):
         with self.file.reading():
             return self.file.branches
 
-    def reading(self, *, branch: str | None = None, as_of: int | datetime | None = None) -> Reading:
+    def reading(
+        self, *, branch: str | None = None, as_of: int | datetime | None = None
+    ) -> ReadTransaction:
         """A reader whose views show what counts on `branch`, as of a position or a time."""
         return self.file.reading(lambda reader: self._prepare_reader(reader, branch, as_of))
 
@@ -177,11 +187,11 @@ class Log(History):
         self, reader: Reader, branch: str | None, as_of: int | datetime | None
     ) -> None:
         """Bring the views up to date and set which facts the reader sees."""
-        if not self.file.whole(reader):
-            reader.leave()
+        if not self.file.views_are_current(reader):
+            reader.roll_back()
             self._fold_missing()
             self.file.begin(reader)
-        reader.look(self.sight(reader, branch=branch, as_of=as_of))
+        reader.use_sight(self.sight(reader, branch=branch, as_of=as_of))
 
     def sight(
         self, reader: Reader, *, branch: str | None = None, as_of: int | datetime | None = None
@@ -189,8 +199,8 @@ class Log(History):
         """The facts visible from `branch`; by default, from the current branch of every tree."""
         branches = self.file.branches
         if as_of is None:
-            return branches.standing_with(branch) if branch else branches.sight()
-        stood, upto = stood_at(reader, as_of)
+            return branches.sight_from(branch) if branch else branches.sight()
+        stood, upto = current_branches_at(reader, as_of)
         if branch:
             stood[branches[branch].root] = branch
         return branches.sight(stood.values(), upto)
@@ -206,9 +216,9 @@ class Log(History):
         """The facts of a stream that count, in order, as an iterator."""
         with self.file.reading() as reader:
             branches = self.file.branches
-            line = branches[branch] if branch else branches.home_of(stream)
+            line = branches[branch] if branch else branches.current_branch_of(stream)
             if as_of is not None and not branch:
-                stood, as_of = stood_at(reader, as_of)
+                stood, as_of = current_branches_at(reader, as_of)
                 line = branches[stood.get(line.root, line.root)]
             sight = self.sight(reader, branch=line.name, as_of=as_of)
             yield from reader.stream(stream, line, sight, after_version=after_version)
@@ -216,7 +226,11 @@ class Log(History):
     def state(self, fold: Fold[S], stream: str, *, branch: str | None = None) -> S | None:
         """The folded state of a stream; None if no fact of it counts."""
         with self.file.reading() as reader:
-            line = self.file.branches[branch] if branch else self.file.branches.home_of(stream)
+            line = (
+                self.file.branches[branch]
+                if branch
+                else self.file.branches.current_branch_of(stream)
+            )
             sight = self.sight(reader, branch=line.name)
             return self._is_same_event.load(reader, fold, stream, line, sight)
 
@@ -229,7 +243,7 @@ class Log(History):
         with self.file.reading() as reader:
             return reader.record(position)
 
-    def records(self, *, after: int = 0, upto: int = ALL) -> Iterator[Record]:
+    def records(self, *, after: int = 0, upto: int = POSITION_MAX) -> Iterator[Record]:
         """Every record in (after, upto] on every branch, in order, read one page at a time."""
         while page := self._page(after, upto):
             yield from page
@@ -238,7 +252,7 @@ class Log(History):
     def follow(self, *, after: int = 0, stop: Signal | None = None) -> Iterator[Fact]:
         """Every fact after a position, then each new one as it is appended; none is skipped."""
         while not (self._closed or (stop and stop.is_set())):
-            page = self._page(after, ALL)
+            page = self._page(after, POSITION_MAX)
             for record in page:
                 yield fact_of(record)
             if page:
@@ -252,40 +266,40 @@ class Log(History):
         """Rewrite the file so that no trace of erased text remains in it."""
         if self._closed:
             raise Unavailable("this log is closed", hint="Open it again.")
-        with self.writer.pen:
-            self.scribe.close()
-            self.upkeep.scrub()
-        for scrub in self.scrubbers:
+        with self.commit_queue.write_lock:
+            self.transactions.close()
+            self.maintenance.scrub()
+        for scrub in self.after_scrub:
             scrub()
 
-    def own(self, name: str, *, wait_s: float = 0.0) -> Claim | None:
+    def claim(self, name: str, *, wait_s: float = 0.0) -> Claim | None:
         """Claim a background task for this node; None if another node holds it after `wait_s`."""
-        return claim_within(self.owners, name, wait_s)
+        return wait_for_claim(self.claims, name, wait_s)
 
-    def take_over(self, records: Sequence[Record]) -> None:
+    def append_records(self, records: Sequence[Record]) -> None:
         """Append records of another log unchanged, all or nothing, durably.
 
         Raises:
             Corrupt: a record does not continue this log, or does not match its digest.
         """
-        with self.writer.pen:
-            self.scribe.take_over(records)
-            self.heard(self.scribe.head)
-            self.upkeep.written(self.scribe.head)
+        with self.commit_queue.write_lock:
+            self.transactions.append_records(records)
+            self.notify_followers(self.transactions.head)
+            self.maintenance.note_commit(self.transactions.head)
 
     def close(self) -> None:
         """Finish waiting appends, end all followers and close the file."""
         self._closed = True
         with self._new_head:
             self._new_head.notify_all()
-        self.writer.close()
-        for close in (self.owners.close, *self.closers):
+        self.commit_queue.close()
+        for close in (self.claims.close, *self.on_close):
             close()
-        self.upkeep.close()
-        self.scribe.close()
+        self.maintenance.close()
+        self.transactions.close()
         self.file.close()
 
-    def heard(self, head: int) -> None:
+    def notify_followers(self, head: int) -> None:
         """Wake the followers, because the log has reached `head`."""
         if head > self._notified_head:
             self._notified_head = head
@@ -298,12 +312,12 @@ class Log(History):
     def _work(  # positional arguments: every append passes here, and keywords cost time
         self,
         stream: str,
-        asked: Callable[[Desk], Sequence[Draft]] | list[Event | Draft],
+        asked: Callable[[TransactionContext], Sequence[Draft]] | list[Event | Draft],
         actor: str,
         branch: str | None,
         expected: int | None,
         request_id: str | None,
-    ) -> Work:
+    ) -> AppendRequest:
         if not (stream.isascii() and actor.isascii()):
             _check_unicode(stream, actor)
         if not request_id:
@@ -311,14 +325,14 @@ class Log(History):
                 own = self._own_ids.pop()
             except IndexError:
                 own = self._generate_request_ids()
-            return Work(stream, asked, actor, own, True, branch, expected)
+            return AppendRequest(stream, asked, actor, own, True, branch, expected)
         _check_unicode(request_id)
-        if request_id.startswith(OWN_REQUESTS):
+        if request_id.startswith(OWN_REQUEST_PREFIX):
             raise Invalid(
-                f"request id {request_id!r} starts with {OWN_REQUESTS!r}, which is reserved",
+                f"request id {request_id!r} starts with {OWN_REQUEST_PREFIX!r}, which is reserved",
                 hint="Use a request id that starts with another character.",
             )
-        return Work(stream, asked, actor, request_id, False, branch, expected)
+        return AppendRequest(stream, asked, actor, request_id, False, branch, expected)
 
     def _generate_request_ids(self) -> str:
         """Generate a batch of ids for requests without one, and return the first."""
@@ -329,18 +343,18 @@ class Log(History):
         self._own_ids.extend(ids[:0:-1])
         return ids[0]
 
-    def _commit(self, batch: Sequence[Work]) -> None:
-        self.scribe.commit(batch)
-        head = self.scribe.head
+    def _commit(self, batch: Sequence[AppendRequest]) -> None:
+        self.transactions.commit(batch)
+        head = self.transactions.head
         if self._followers_waiting:
-            self.heard(head)
+            self.notify_followers(head)
         elif head > self._notified_head:
             self._notified_head = head
-        self.upkeep.written(head)
+        self.maintenance.note_commit(head)
 
     def _fold_missing(self) -> None:
-        with self.writer.pen:
-            self.scribe.transaction(lambda _: None)
+        with self.commit_queue.write_lock:
+            self.transactions.transaction(lambda _: None)
 
     def _page(self, after: int, upto: int) -> list[Record]:
         with self.file.reading() as reader:

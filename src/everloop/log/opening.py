@@ -5,23 +5,23 @@ from pathlib import Path
 
 from everloop.errors import EverloopError, Unavailable
 from everloop.log.log import Log
-from everloop.log.maintenance.backup import BackupPlan, Backups
+from everloop.log.maintenance.backup import BackupPlan, BackupRotation
 from everloop.log.model.limits import Limits
-from everloop.log.read.folded_state import States
+from everloop.log.read.folded_state import StateCache
 from everloop.log.read.lineage import Lineage
 from everloop.log.read.projection import Projection
-from everloop.log.replica_lag import Away, Behind, LevelMark
+from everloop.log.replica_lag import StaleReplica, SyncPointFile, UnavailableSequencer
 from everloop.log.sqlite.file import LogFile
 from everloop.log.write.append import Sequencer
-from everloop.log.write.transaction import Scribe
+from everloop.log.write.transaction import TransactionWriter
 from everloop.ports import World
 
-BACKUPS = "backups"
+BACKUP_FOLDER = "backups"
 
 
-def node_backups(path: Path) -> Path:
+def node_backup_folder(path: Path) -> Path:
     """The backup folder of a node's copy; each copy has its own, because nodes share a folder."""
-    return path.with_suffix(f".{BACKUPS}")
+    return path.with_suffix(f".{BACKUP_FOLDER}")
 
 
 def open_log(
@@ -41,16 +41,18 @@ def open_log(
     """
     bounds = limits or Limits()
     file = LogFile(path, [Lineage(), *projections], world)
-    scribe = Scribe(file, States(bounds), world, limits=bounds, sequencer=sequencer)
+    scribe = TransactionWriter(file, StateCache(bounds), world, limits=bounds, sequencer=sequencer)
 
     def beside(other: Path) -> Log:
         return open_log(other, world=world, limits=bounds)
 
-    kept = Backups(file, path.parent / BACKUPS, backups, world.clock) if backups else None
+    kept = (
+        BackupRotation(file, path.parent / BACKUP_FOLDER, backups, world.clock) if backups else None
+    )
     return Log(file, scribe, world.ids, limits=bounds, beside=beside, backups=kept)
 
 
-def open_copy(
+def open_stale_replica(
     path: Path,
     projections: Sequence[Projection] = (),
     *,
@@ -63,12 +65,14 @@ def open_copy(
     Raises:
         Unavailable: `reason`, if the copy was never up to date or cannot be read.
     """
-    level = LevelMark(path).read()
+    level = SyncPointFile(path).read()
     if level is None or not path.exists():
         raise reason
     try:
-        log = open_log(path, projections, world=world, limits=limits, sequencer=Away(reason))
+        log = open_log(
+            path, projections, world=world, limits=limits, sequencer=UnavailableSequencer(reason)
+        )
     except EverloopError as problem:
         raise reason from problem
-    log.behind = Behind(reason, level)
+    log.stale_replica = StaleReplica(reason, level)
     return log

@@ -59,7 +59,7 @@ class Claim:
         self.release()
 
 
-class Owners(Protocol):
+class ClaimStore(Protocol):
     """Stores claims: next to the log's file, or at the PostgreSQL server."""
 
     def claim(self, name: str) -> Claim | None:
@@ -71,7 +71,7 @@ class Owners(Protocol):
         ...
 
 
-def claim_within(owners: Owners, name: str, wait_s: float) -> Claim | None:
+def wait_for_claim(owners: ClaimStore, name: str, wait_s: float) -> Claim | None:
     """Claim something as soon as it is free, within `wait_s` seconds."""
     deadline = time.monotonic() + wait_s
     while (claim := owners.claim(name)) is None:
@@ -82,7 +82,7 @@ def claim_within(owners: Owners, name: str, wait_s: float) -> Claim | None:
     return claim
 
 
-class FileOwners:
+class FileClaimStore:
     """Claims on one machine: a small file with an operating system lock (flock) for each."""
 
     def __init__(self, log: Path) -> None:

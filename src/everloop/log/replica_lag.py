@@ -13,50 +13,50 @@ from typing import NamedTuple, NoReturn
 
 from everloop.errors import Unavailable
 from everloop.log.model.record import Record
-from everloop.log.write.append import Copy
+from everloop.log.write.append import Replica
 
 
-class Level(NamedTuple):
+class SyncPoint(NamedTuple):
     """When a copy was last up to date with the server, and up to which position."""
 
     at: datetime
     position: int
 
 
-class Behind(NamedTuple):
+class StaleReplica(NamedTuple):
     """Why a copy is read without its server, and when it was last up to date."""
 
     reason: Unavailable
-    level: Level
+    level: SyncPoint
 
 
-class LevelMark:
+class SyncPointFile:
     """A small file next to a copy that records when it was last up to date."""
 
     def __init__(self, copy: Path) -> None:
         self._path = Path(f"{copy}.level")
 
-    def note(self, level: Level) -> None:
+    def save(self, level: SyncPoint) -> None:
         """Record that the copy is up to date. A failed write is ignored: only the note is lost."""
         with suppress(OSError):
             self._path.write_text(f"{level.at.isoformat()} {level.position}")
 
-    def read(self) -> Level | None:
+    def read(self) -> SyncPoint | None:
         """When the copy was last up to date; None if unknown."""
         try:
             at, position = self._path.read_text().split()
-            return Level(datetime.fromisoformat(at), int(position))
+            return SyncPoint(datetime.fromisoformat(at), int(position))
         except (OSError, ValueError):
             return None
 
 
-class Away:
+class UnavailableSequencer:
     """The sequencer of a log whose server does not answer: it refuses every append."""
 
     def __init__(self, reason: Unavailable) -> None:
         self._reason = reason
 
-    def begin(self, copy: Copy) -> NoReturn:
+    def begin(self, copy: Replica) -> NoReturn:
         """Refuse to write.
 
         Raises:

@@ -49,12 +49,12 @@ CREATE TABLE snapshots (
 """
 
 # Request ids that the log generated are not indexed: only their own append ever looks them up.
-OWN_REQUESTS = "~"
-ASKED = f"request_id NOT GLOB '{OWN_REQUESTS}*'"
+OWN_REQUEST_PREFIX = "~"
+CALLER_REQUESTS = f"request_id NOT GLOB '{OWN_REQUEST_PREFIX}*'"
 
 _REQUESTS = f"""
 DROP INDEX log_request;
-CREATE INDEX log_request ON log (request_id) WHERE {ASKED};
+CREATE INDEX log_request ON log (request_id) WHERE {CALLER_REQUESTS};
 """
 
 MIGRATIONS: tuple[str, ...] = (_LOG, _REQUESTS)

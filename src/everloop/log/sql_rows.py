@@ -10,28 +10,28 @@ Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
 
-def rows(db: apsw.Connection, sql: str, bindings: Bindings = ()) -> list[Row]:
+def query_rows(db: apsw.Connection, sql: str, bindings: Bindings = ()) -> list[Row]:
     """All rows of a query."""
     return db.execute(sql, bindings).fetchall()
 
 
-def one(db: apsw.Connection, sql: str, bindings: Bindings = ()) -> Row | None:
+def query_one(db: apsw.Connection, sql: str, bindings: Bindings = ()) -> Row | None:
     """The first row of a query; None if there is none."""
     row: Row | None = db.execute(sql, bindings).fetchone()
     return row
 
 
-def number(db: apsw.Connection, sql: str, bindings: Bindings = ()) -> int:
+def query_int(db: apsw.Connection, sql: str, bindings: Bindings = ()) -> int:
     """The integer in the first column of a query's first row; 0 for no row or NULL.
 
     Raises:
         apsw.CorruptError: the value is not an integer, so the file is damaged.
     """
-    row = one(db, sql, bindings)
-    return 0 if row is None else whole_number(row[0])
+    row = query_one(db, sql, bindings)
+    return 0 if row is None else require_int(row[0])
 
 
-def whole_number(found: Any) -> int:
+def require_int(found: Any) -> int:
     """Check that a value from the file is an integer; 0 for NULL.
 
     Raises:
@@ -44,7 +44,7 @@ def whole_number(found: Any) -> int:
     return found
 
 
-def let_go(db: apsw.Connection) -> None:
+def close_quietly(db: apsw.Connection) -> None:
     """Close a connection and ignore errors: what was committed is already durable."""
     with suppress(apsw.Error):
         db.close()

@@ -13,7 +13,7 @@ from everloop.errors import EverloopError, ModelFailed
 from everloop.log.model.facts import Purged
 from everloop.log.ownership import Claim
 from everloop.memory.model.events import Remembered, Revised
-from everloop.memory.service import Keeper
+from everloop.memory.service import MemoryService
 
 RETRY_S, RETRY_MAX_S = 2.0, 60.0  # exponential backoff of a failing embedder: first and longest
 
@@ -21,7 +21,7 @@ RETRY_S, RETRY_MAX_S = 2.0, 60.0  # exponential backoff of a failing embedder: f
 class EmbeddingTask(BackgroundTask):
     """Gives items their vectors. Every process does it for its own cache; search goes on."""
 
-    def __init__(self, memory: Keeper, *, retry_s: float = RETRY_S) -> None:
+    def __init__(self, memory: MemoryService, *, retry_s: float = RETRY_S) -> None:
         super().__init__(memory.log, "embedding", self._work)
         self._memory = memory
         self._retry_s = retry_s

@@ -21,16 +21,16 @@ from everloop.errors import Invalid, NotFound
 from everloop.log import Reader, visible
 from everloop.log.model.record import fact_of
 from everloop.memory.model.events import ContextAssembled, Ledger, LedgerEntry, LedgerSection
-from everloop.memory.model.scopes import Asker
-from everloop.memory.tokens import ESTIMATE, Tokens
+from everloop.memory.model.scopes import Viewer
+from everloop.memory.tokens import ESTIMATE, TokenCounter
 
 Tier = Literal["must", "should", "nice"]
-LeftOut = Literal["", "duplicate", "section budget", "soft budget", "hard budget", "tier"]
+OmissionReason = Literal["", "duplicate", "section budget", "soft budget", "hard budget", "tier"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
-BREAK = 1  # tokens for the line break after a heading, a piece or a section
+BREAK_TOKENS = 1  # tokens for the line break after a heading, a piece or a section
 
 
-class Piece(msgspec.Struct, frozen=True):
+class PromptPiece(msgspec.Struct, frozen=True):
     """One piece of text. `key` identifies it without quoting it: an item's id, a turn's number."""
 
     key: str
@@ -39,7 +39,7 @@ class Piece(msgspec.Struct, frozen=True):
     priority: int = 0
 
 
-class Section(msgspec.Struct, frozen=True):
+class PromptSection(msgspec.Struct, frozen=True):
     """Pieces under a heading. `tokens_max` limits `should` and `nice`; 0 is no limit.
 
     `elision` is a line shown in place of omitted pieces, such as "(earlier turns left out)".
@@ -49,7 +49,7 @@ class Section(msgspec.Struct, frozen=True):
 
     name: str
     tier: Tier
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PromptPiece, ...]
     heading: str = ""
     tokens_max: int = 0
     stays: int = 0
@@ -57,24 +57,24 @@ class Section(msgspec.Struct, frozen=True):
     unbroken: bool = False
 
 
-class Budget(msgspec.Struct, frozen=True):
+class TokenBudget(msgspec.Struct, frozen=True):
     """The preferred (soft) and the maximum (hard) length of a prompt, in tokens."""
 
     soft: int = 6_000
     hard: int = 8_000
 
 
-class Part(msgspec.Struct, frozen=True):
+class PromptPart(msgspec.Struct, frozen=True):
     """The text of one section in the prompt."""
 
     name: str
     text: str
 
 
-class Assembled(msgspec.Struct, frozen=True):
+class AssembledPrompt(msgspec.Struct, frozen=True):
     """An assembled prompt in parts, with its ledger."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[PromptPart, ...]
     ledger: Ledger
 
     @property
@@ -83,23 +83,23 @@ class Assembled(msgspec.Struct, frozen=True):
         return "\n\n".join(part.text for part in self.parts)
 
 
-def assemble(
-    sections: Sequence[Section],
-    budget: Budget | None = None,
+def assemble_prompt(
+    sections: Sequence[PromptSection],
+    budget: TokenBudget | None = None,
     *,
     principal: str,
-    tokens: Tokens = ESTIMATE,
-) -> Assembled:
+    tokens: TokenCounter = ESTIMATE,
+) -> AssembledPrompt:
     """Assemble a prompt for a principal.
 
     Raises:
         Invalid: the `must` sections exceed the hard budget, two sections have the same name, or
             the budget is inconsistent.
     """
-    limits = budget or Budget()
+    limits = budget or TokenBudget()
     _check(sections, limits)
     assembly = _Assembly(limits, tokens)
-    filled = {section.name: assembly.fill(section) for section in keep_order(sections)}
+    filled = {section.name: assembly.fill(section) for section in by_priority(sections)}
     ordered = [filled[section.name] for section in sections]
     ledger = Ledger(
         principal=principal,
@@ -110,15 +110,15 @@ def assemble(
         exact=tokens.exact,
         sections=tuple(one.entry() for one in ordered),
     )
-    return Assembled(tuple(one.part() for one in ordered if one.tokens), ledger)
+    return AssembledPrompt(tuple(one.part() for one in ordered if one.tokens), ledger)
 
 
-def keep_order(sections: Sequence[Section]) -> list[Section]:
+def by_priority(sections: Sequence[PromptSection]) -> list[PromptSection]:
     """The sections by descending priority. Omission goes the other way."""
     return sorted(sections, key=lambda section: (TIERS.index(section.tier), -section.stays))
 
 
-def ledger(reader: Reader, who: Asker, position: int) -> Ledger:
+def load_ledger(reader: Reader, who: Viewer, position: int) -> Ledger:
     """Load the ledger at a position. Visible to the owner, and to the principal of the prompt.
 
     Raises:
@@ -130,7 +130,7 @@ def ledger(reader: Reader, who: Asker, position: int) -> Ledger:
     event = fact_of(reader.record(position)).event
     if not isinstance(event, ContextAssembled):
         raise missing
-    if not (who.owner or who.principal == event.ledger.principal):
+    if not (who.is_owner or who.principal == event.ledger.principal):
         raise missing
     return event.ledger
 
@@ -141,15 +141,15 @@ _IS_VISIBLE = f"SELECT 1 FROM log l WHERE l.position = ? AND {visible('l')}"  # 
 class _Filled:
     """A section with its included and omitted pieces."""
 
-    def __init__(self, section: Section, costs: Sequence[int]) -> None:
+    def __init__(self, section: PromptSection, costs: Sequence[int]) -> None:
         self.section = section
         self.costs = costs
         self.kept: set[int] = set()
-        self.left_out: dict[int, LeftOut] = {}
+        self.left_out: dict[int, OmissionReason] = {}
         self.tokens = 0
         self.elided = False
 
-    def part(self) -> Part:
+    def part(self) -> PromptPart:
         """The section as text."""
         section = self.section
         lines = [section.heading] if section.heading and self.kept else []
@@ -160,7 +160,7 @@ class _Filled:
             elif not elided and self.left_out[number] != "duplicate":
                 lines.append(section.elision)
                 elided = True
-        return Part(section.name, "\n".join(lines))
+        return PromptPart(section.name, "\n".join(lines))
 
     def entry(self) -> LedgerSection:
         """The section in the ledger."""
@@ -180,15 +180,15 @@ class _Filled:
 class _Assembly:
     """The state of an assembly: the tokens used so far, and the keys that are included."""
 
-    def __init__(self, budget: Budget, tokens: Tokens) -> None:
+    def __init__(self, budget: TokenBudget, tokens: TokenCounter) -> None:
         self.used = 0
         self._budget = budget
         self._tokens = tokens
         self._keys: set[str] = set()
 
-    def fill(self, section: Section) -> _Filled:
+    def fill(self, section: PromptSection) -> _Filled:
         """Include the pieces of a section that fit into what is left of the budget."""
-        costs = [self._tokens(piece.text) + BREAK for piece in section.pieces]
+        costs = [self._tokens(piece.text) + BREAK_TOKENS for piece in section.pieces]
         filled = _Filled(section, costs)
         order = list(self._new_pieces(filled))
         whole = sum(costs[number] for number in order) + self._frame(section)
@@ -224,7 +224,7 @@ class _Assembly:
     def _include_some(self, filled: _Filled, order: Sequence[int]) -> None:
         section = filled.section
         room = self._room(section)
-        elision = self._tokens(section.elision) + BREAK if section.elision else 0
+        elision = self._tokens(section.elision) + BREAK_TOKENS if section.elision else 0
         used = self._frame(section) + elision
         reason = self._reason(section)
         for number in order:
@@ -234,7 +234,7 @@ class _Assembly:
             elif section.unbroken:
                 break
         if not filled.kept:  # only the elision, without a heading, if it fits
-            used = elision + BREAK if elision else 0
+            used = elision + BREAK_TOKENS if elision else 0
         filled.elided = bool(elision) and used <= room
         filled.tokens = used if used <= room else 0
         self.used += filled.tokens
@@ -244,12 +244,12 @@ class _Assembly:
             if piece.key in gone:  # and its duplicates
                 filled.left_out[number] = reason
 
-    def _room(self, section: Section) -> int:
+    def _room(self, section: PromptSection) -> int:
         limit = self._budget.hard if section.tier == "should" else self._budget.soft
         room = max(0, limit - self.used)
         return min(room, section.tokens_max) if section.tokens_max else room
 
-    def _reason(self, section: Section) -> LeftOut:
+    def _reason(self, section: PromptSection) -> OmissionReason:
         """Why a piece of a section is omitted."""
         limit = self._budget.hard if section.tier == "should" else self._budget.soft
         if self.used >= limit:
@@ -258,12 +258,14 @@ class _Assembly:
             return "section budget"
         return "hard budget" if section.tier == "should" else "soft budget"
 
-    def _frame(self, section: Section) -> int:
+    def _frame(self, section: PromptSection) -> int:
         """The tokens of a section besides its pieces."""
-        return BREAK + (self._tokens(section.heading) + BREAK if section.heading else 0)
+        return BREAK_TOKENS + (
+            self._tokens(section.heading) + BREAK_TOKENS if section.heading else 0
+        )
 
 
-def _check(sections: Sequence[Section], budget: Budget) -> None:
+def _check(sections: Sequence[PromptSection], budget: TokenBudget) -> None:
     names = [section.name for section in sections]
     if len(set(names)) < len(names):
         raise Invalid(

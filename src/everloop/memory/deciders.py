@@ -24,14 +24,14 @@ from everloop.memory.model.commands import (
     RevokeAudience,
     UnpinItem,
 )
-from everloop.memory.model.stale_comparison import against_what_came
+from everloop.memory.model.stale_comparison import check_comparison_is_current
 from everloop.memory.model.state import (
-    AUDIENCE,
-    CONTEXT,
-    ITEM,
+    AUDIENCE_FOLD,
+    CONTEXT_FOLD,
+    ITEM_FOLD,
     audience_stream,
     context_stream,
-    stream_of,
+    item_stream,
 )
 from everloop.memory.projections import citations
 from everloop.memory.summaries import staleness
@@ -52,7 +52,7 @@ ItemCommand = (
 
 
 def _item(command: ItemCommand) -> str:
-    return stream_of(command.item_id)
+    return item_stream(command.item_id)
 
 
 def _audience(command: GrantAudience | RevokeAudience) -> str:
@@ -64,25 +64,35 @@ def _context(command: KeepContext) -> str:
 
 
 MEMORY_DECIDERS: tuple[Decider[Any, Any], ...] = (
-    Decider(RememberItem, _item, ITEM, decide.remember_item),
-    Decider(RememberCompared, _item, ITEM, decide.remember_item, also=against_what_came),
-    Decider(KeepSummary, _item, ITEM, decide.remember_item, also=staleness.check_window),
-    Decider(RepeatItem, _item, ITEM, decide.repeat_item),
-    Decider(ReviseItem, _item, ITEM, decide.revise_item, also=citations.against_revising),
-    Decider(PinItem, _item, ITEM, decide.pin_item),
-    Decider(UnpinItem, _item, ITEM, decide.unpin_item),
-    Decider(CiteItem, _item, ITEM, decide.cite_item, also=citations.where_cited),
-    Decider(CloseCitation, _item, ITEM, decide.close_citation),
-    Decider(RelateItems, _item, ITEM, decide.relate_items),
-    Decider(RetireItem, _item, ITEM, decide.retire_item, also=citations.against_retiring),
-    Decider(DemoteItem, _item, ITEM, decide.demote_item, also=citations.against_demoting),
-    Decider(GrantAudience, _audience, AUDIENCE, decide.grant_audience, also=queries.spoken_of),
-    Decider(RevokeAudience, _audience, AUDIENCE, decide.revoke_audience),
-    Decider(KeepContext, _context, CONTEXT, decide.keep_context),
+    Decider(RememberItem, _item, ITEM_FOLD, decide.remember_item),
+    Decider(
+        RememberCompared, _item, ITEM_FOLD, decide.remember_item, also=check_comparison_is_current
+    ),
+    Decider(
+        KeepSummary, _item, ITEM_FOLD, decide.remember_item, also=staleness.check_summary_is_current
+    ),
+    Decider(RepeatItem, _item, ITEM_FOLD, decide.repeat_item),
+    Decider(ReviseItem, _item, ITEM_FOLD, decide.revise_item, also=citations.has_user_derivatives),
+    Decider(PinItem, _item, ITEM_FOLD, decide.pin_item),
+    Decider(UnpinItem, _item, ITEM_FOLD, decide.unpin_item),
+    Decider(CiteItem, _item, ITEM_FOLD, decide.cite_item, also=citations.citer_positions),
+    Decider(CloseCitation, _item, ITEM_FOLD, decide.close_citation),
+    Decider(RelateItems, _item, ITEM_FOLD, decide.relate_items),
+    Decider(RetireItem, _item, ITEM_FOLD, decide.retire_item, also=citations.retire_obstacles),
+    Decider(DemoteItem, _item, ITEM_FOLD, decide.demote_item, also=citations.demote_obstacles),
+    Decider(
+        GrantAudience,
+        _audience,
+        AUDIENCE_FOLD,
+        decide.grant_audience,
+        also=queries.has_grant_history,
+    ),
+    Decider(RevokeAudience, _audience, AUDIENCE_FOLD, decide.revoke_audience),
+    Decider(KeepContext, _context, CONTEXT_FOLD, decide.keep_context),
 )
 
 
 def rating_decider(pins_max: int) -> Decider[Any, Any]:
     """The decider of `RateItem`, with a maximum of pins per audience."""
-    also = partial(pins.giving_way, pins_max=pins_max)
-    return Decider(RateItem, _item, ITEM, decide.rate_item, also=also)
+    also = partial(pins.displaced_pins, pins_max=pins_max)
+    return Decider(RateItem, _item, ITEM_FOLD, decide.rate_item, also=also)

@@ -2,9 +2,9 @@
 
 from everloop.domain import Deciders, Domain
 from everloop.memory.deciders import MEMORY_DECIDERS, rating_decider
-from everloop.memory.projections.audiences import Audiences
-from everloop.memory.projections.fts_index import MemoryWords
-from everloop.memory.projections.items import MemoryShelf
+from everloop.memory.projections.audiences import AudienceTable
+from everloop.memory.projections.fts_index import PassageTable
+from everloop.memory.projections.items import ItemTable
 from everloop.memory.settings import MemorySettings
 
 
@@ -15,6 +15,6 @@ def _configured(settings: MemorySettings) -> Deciders:
 MEMORY = Domain(
     "memory",
     MEMORY_DECIDERS,
-    (MemoryWords, MemoryShelf, Audiences),
+    (PassageTable, ItemTable, AudienceTable),
     configured=_configured,
 )

@@ -15,33 +15,42 @@ import msgspec
 
 from everloop.errors import NotFound, Unavailable
 from everloop.log import CommandBus, Context, Fact, Log, Reader, Receipt, Sight
-from everloop.log.model.record import fact_of, moment
-from everloop.log.sql_rows import one
+from everloop.log.model.record import fact_of, from_microseconds
+from everloop.log.sql_rows import query_one
 from everloop.memory.model.commands import RememberCompared, RememberItem, RepeatItem
 from everloop.memory.model.decide import principal_of
 from everloop.memory.model.events import Related, Remembered, Repeated
-from everloop.memory.model.scopes import Asker
-from everloop.memory.model.stale_comparison import SaidMeanwhile
-from everloop.memory.near_duplicates.detect import Alike, NewItem
+from everloop.memory.model.scopes import Viewer
+from everloop.memory.model.stale_comparison import StaleComparison
+from everloop.memory.near_duplicates.detect import NewItem, Relations
 from everloop.memory.projections.fts_index import passage_texts
-from everloop.memory.projections.queries import Filter, Item, asker, find, passes, stepped_back
-from everloop.memory.projections.status_notes import passing
-from everloop.memory.retrieval.results import Answer, Asked, Why
+from everloop.memory.projections.queries import (
+    Filter,
+    Item,
+    demoted_items,
+    find_item,
+    includes_retired_item,
+    load_viewer,
+)
+from everloop.memory.projections.status_notes import expire_status_note
+from everloop.memory.retrieval.results import RankExplanation, SearchQuery, SearchResult
 from everloop.memory.settings import MemorySettings
-from everloop.memory.time_query.format import told
+from everloop.memory.time_query.format import format_interval
 from everloop.ports import Clock, Ids, Progress
 
 if TYPE_CHECKING:
-    from everloop.memory.index.vector_index import VectorSpace
-    from everloop.memory.retrieval.search import Memory
+    from everloop.memory.index.vector_index import VectorIndex
+    from everloop.memory.retrieval.search import MemorySearch
 
 
 COMPARE_TRIES = 8  # times that one item is compared while other processes write
 
-Reason = Literal["unknown", "branch", "retracted", "retired", "filter", "rank", "not found", "here"]
+WhyNotReason = Literal[
+    "unknown", "branch", "retracted", "retired", "filter", "rank", "not found", "here"
+]
 
 
-class Kept(msgspec.Struct, frozen=True):
+class RememberResult(msgspec.Struct, frozen=True):
     """The result of remembering: a new item, or the existing one that it repeats.
 
     `position` is the recorded fact: retracting it undoes the call.
@@ -59,12 +68,12 @@ class Kept(msgspec.Struct, frozen=True):
 class WhyNot(msgspec.Struct, frozen=True):
     """Why an item is not among the results, as a code and as a sentence."""
 
-    reason: Reason
+    reason: WhyNotReason
     sentence: str
-    why: Why | None = None
+    why: RankExplanation | None = None
 
 
-class Keeper:
+class MemoryService:
     """Remembers, recalls and explains, over one log."""
 
     def __init__(
@@ -73,7 +82,7 @@ class Keeper:
         bus: CommandBus,
         clock: Clock,
         ids: Ids,
-        space: "VectorSpace | None" = None,
+        space: "VectorIndex | None" = None,
         *,
         limits: MemorySettings = MemorySettings(),  # noqa: B008 - it is frozen
     ) -> None:
@@ -86,11 +95,11 @@ class Keeper:
         self._remembering = threading.Lock()
 
     @cached_property
-    def memory(self) -> "Memory":
+    def memory(self) -> "MemorySearch":
         """The search over this log. Loaded on first use, because it imports numpy."""
-        from everloop.memory.retrieval.search import Memory  # noqa: PLC0415 - it loads numpy
+        from everloop.memory.retrieval.search import MemorySearch  # noqa: PLC0415 - it loads numpy
 
-        return Memory(self._space)
+        return MemorySearch(self._space)
 
     def remember(
         self,
@@ -100,7 +109,7 @@ class Keeper:
         request_id: str | None = None,
         seen_by: str = "",
         lasting: bool = False,
-    ) -> Kept:
+    ) -> RememberResult:
         """Store an item, or record it as a repetition of an item with the same text.
 
         An empty `item_id` is generated. The item is compared only with items of the same scope and
@@ -109,7 +118,7 @@ class Keeper:
         """
         return self._remember([new], by, request_id, seen_by, lasting=lasting)[0]
 
-    def remember_many(self, new: Sequence[RememberItem], *, by: Context) -> list[Kept]:
+    def remember_many(self, new: Sequence[RememberItem], *, by: Context) -> list[RememberResult]:
         """As `remember`, for a batch: one snapshot to compare with, and shared transactions.
 
         Items of the batch are compared with each other as well.
@@ -124,11 +133,11 @@ class Keeper:
         seen_by: str = "",
         *,
         lasting: bool = False,
-    ) -> list[Kept]:
+    ) -> list[RememberResult]:
         now, days = self._now(), self._limits.status_days
         commands = [
             msgspec.structs.replace(
-                each if lasting else passing(each, now, days),
+                each if lasting else expire_status_note(each, now, days),
                 item_id=each.item_id or self._ids.new("mem"),
             )
             for each in new
@@ -138,9 +147,10 @@ class Keeper:
                 return [before]
             recorded, receipts = self._record(commands, by, request_id, seen_by or by.actor)
             if len(receipts) == 1:  # the terms of a batch are read together when they are needed
-                self.memory.sharing.take_in(receipts[0].facts)
+                self.memory.near_duplicates.add_facts(receipts[0].facts)
         return [
-            _result(each, receipt.facts) or Kept(one.item_id, True, 0)  # it existed already
+            _result(each, receipt.facts)
+            or RememberResult(one.item_id, True, 0)  # it existed already
             for each, one, receipt in zip(new, recorded, receipts, strict=True)
         ]
 
@@ -167,16 +177,16 @@ class Keeper:
             tries -= 1
             if tries and isinstance(one := decided[0], RememberItem):
                 decided[0] = RememberCompared(**msgspec.structs.asdict(one), upto=head)
-            with suppress(SaidMeanwhile):
+            with suppress(StaleComparison):
                 return decided, [self._bus.do(decided[0], by=by, request_id=request_id)]
 
-    def _previous_result(self, new: RememberItem, request_id: str) -> Kept | None:
+    def _previous_result(self, new: RememberItem, request_id: str) -> RememberResult | None:
         """The result of an earlier call with the same request id, if there was one."""
         with self.log.reading() as reader:
-            facts = [fact_of(record) for record in reader.requested(request_id)]
+            facts = [fact_of(record) for record in reader.records_of_request(request_id)]
         return _result(new, facts)
 
-    def said_before(self, new: RememberItem, *, by: Context) -> str | None:
+    def find_repeated(self, new: RememberItem, *, by: Context) -> str | None:
         """The id of an item visible to `by` that has the same text, if any. Records nothing."""
         ((alike,), _) = self._compare([NewItem.of(new)], by.actor, by.actor)
         return next((item_id for item_id, how, _ in alike if how == "repeats"), None)
@@ -184,12 +194,12 @@ class Keeper:
     def recall(
         self,
         principal: str,
-        asked: Asked,
+        asked: SearchQuery,
         *,
         now: datetime | None = None,
         branch: str | None = None,
         as_of: int | datetime | None = None,
-    ) -> Answer:
+    ) -> SearchResult:
         """Search memory for a principal, now or as of an earlier state."""
         with self.log.reading(branch=branch, as_of=as_of) as reader:
             sight = self.log.sight(reader, branch=branch, as_of=as_of)
@@ -199,13 +209,13 @@ class Keeper:
     def find(self, principal: str, item_id: str) -> Item:
         """Find an item that a principal may see."""
         with self.log.reading() as reader:
-            return find(reader, asker(reader, principal), item_id)
+            return find_item(reader, load_viewer(reader, principal), item_id)
 
     def why_not(
         self,
         principal: str,
         item_id: str,
-        asked: Asked,
+        asked: SearchQuery,
         *,
         branch: str | None = None,
         as_of: int | datetime | None = None,
@@ -215,19 +225,19 @@ class Keeper:
         For a principal who may not see the item, it does not exist.
         """
         with self.log.reading(branch=branch, as_of=as_of) as reader:
-            who = asker(reader, principal)
+            who = load_viewer(reader, principal)
             sight = self.log.sight(reader, branch=branch, as_of=as_of)
             try:
-                item = find(reader, who, item_id)
+                item = find_item(reader, who, item_id)
             except NotFound:
                 return _explain_missing(reader, sight, who, item_id)
             now = self._then(reader, as_of)
-            narrowed = self.memory.narrowed(reader, sight, who, asked, now)
-            if item.retired and not passes(reader, who, item, narrowed):
+            narrowed = self.memory.effective_filter(reader, sight, who, asked, now)
+            if item.retired and not includes_retired_item(reader, who, item, narrowed):
                 return WhyNot("retired", _explain_retired(reader, item))
             if out := _failed_condition(item, asked.only) or _failed_time(item, narrowed):
                 return WhyNot("filter", out)
-            why = self.memory.rank_of(reader, sight, who, asked, now, item.position)
+            why = self.memory.explain_rank(reader, sight, who, asked, now, item.position)
         if why is None:
             return WhyNot("not found", "It matches the question neither by words nor by meaning.")
         if why.rank > asked.limit:
@@ -257,53 +267,59 @@ class Keeper:
 
         `hasty` means that a caller is waiting: a slow endpoint gets less time.
         """
-        space = self.memory.space
+        space = self.memory.vector_index
         if space is None:
             return 0
         with self.log.reading() as reader:
-            lacking, head = space.lacking(reader), reader.head()
+            lacking, head = space.missing_vectors(reader), reader.head()
             texts = passage_texts(reader, list(lacking))
-        space.settle(passage for passage in lacking if passage not in texts)
+        space.give_up(passage for passage in lacking if passage not in texts)
         try:
             made = space.embed_missing(lacking, texts, progress, going, hasty=hasty)
         finally:
             if texts and self.log.head > head:  # some may have been purged since
                 self._forget_purged(space, texts)
-        if self.memory.register.due(space.embedder.name, made):
+        if self.memory.passage_index.snapshot_due(space.embedder.name, made):
             with self.log.reading() as reader:
-                self.memory.keep(reader)
+                self.memory.save_snapshot(reader)
         return made
 
-    def _forget_purged(self, space: "VectorSpace", passages: Iterable[int]) -> None:
+    def _forget_purged(self, space: "VectorIndex", passages: Iterable[int]) -> None:
         """Drop the vectors of purged passages."""
         with self.log.reading() as reader:
             existing = passage_texts(reader, list(passages))
         if gone := [passage for passage in passages if passage not in existing]:
-            space.cache.drop(space.embedder.name, gone)
+            space.cache.delete(space.embedder.name, gone)
 
     def _compare(
         self, new: Sequence[NewItem], author: str, seen_by: str
-    ) -> tuple[list[Alike], int]:
+    ) -> tuple[list[Relations], int]:
         """Near duplicates and contradictions of each new item, nearest first, and the head.
 
         Earlier items of the batch are compared as if they were stored already.
         """
         with self.log.reading() as reader:
-            who = asker(reader, principal_of(seen_by))
-            alike = self.memory.sharing.compared(reader, who, new, author, self._now())
+            who = load_viewer(reader, principal_of(seen_by))
+            alike = self.memory.near_duplicates.find_near_duplicates(
+                reader, who, new, author, self._now()
+            )
             return alike, reader.head()
 
     def _then(self, reader: Reader, as_of: int | datetime | None) -> datetime:
         """The current time in the state that is read: now, or the time of `as_of`."""
         if isinstance(as_of, int):
-            as_of = moment(reader.record(as_of).recorded_us) if 0 < as_of <= reader.head() else None
+            as_of = (
+                from_microseconds(reader.record(as_of).recorded_us)
+                if 0 < as_of <= reader.head()
+                else None
+            )
         return self._now() if as_of is None else min(as_of.astimezone(), self._now())
 
     def _now(self) -> datetime:
         return self._clock.now().astimezone()
 
 
-def _choose_command(new: RememberItem, alike: Alike) -> RememberItem | RepeatItem:
+def _choose_command(new: RememberItem, alike: Relations) -> RememberItem | RepeatItem:
     """Choose what to record: the new item with its relations, or a repetition."""
     for item_id, relation, similarity in alike:
         if relation == "repeats":
@@ -313,26 +329,28 @@ def _choose_command(new: RememberItem, alike: Alike) -> RememberItem | RepeatIte
     return msgspec.structs.replace(new, related=(*against, *nearest))
 
 
-def _result(new: RememberItem, facts: Sequence[Fact]) -> Kept | None:
+def _result(new: RememberItem, facts: Sequence[Fact]) -> RememberResult | None:
     """The result of remembering an item, from the recorded facts."""
     event = facts[0].event if facts else None
     if isinstance(event, Repeated):
-        return Kept(event.item_id, False, facts[0].position, event.similarity)
+        return RememberResult(event.item_id, False, facts[0].position, event.similarity)
     if not isinstance(event, Remembered):
         return None
     related = [fact.event for fact in facts if isinstance(fact.event, Related)]
     against = tuple(each.other_id for each in related if each.relation == "contradicts")
     varies = next((each.other_id for each in related if each.relation == "repeats"), "")
     passes = "" if event.durability == new.durability else event.durability
-    return Kept(event.item_id, True, facts[0].position, 0.0, against, varies, passes)
+    return RememberResult(event.item_id, True, facts[0].position, 0.0, against, varies, passes)
 
 
-def _explain_missing(reader: Reader, sight: Sight, who: Asker, item_id: str) -> WhyNot:
+def _explain_missing(reader: Reader, sight: Sight, who: Viewer, item_id: str) -> WhyNot:
     """Why an item cannot be found. Only the owner learns that it ever existed."""
     nothing = WhyNot("unknown", f"There is no item {item_id!r}.")
-    if not who.owner:
+    if not who.is_owner:
         return nothing
-    row = one(reader.db, "SELECT position, branch FROM memory_items WHERE item_id = ?", (item_id,))
+    row = query_one(
+        reader.db, "SELECT position, branch FROM memory_items WHERE item_id = ?", (item_id,)
+    )
     if row is None:
         return nothing
     position, branch = row
@@ -345,7 +363,7 @@ def _explain_missing(reader: Reader, sight: Sight, who: Asker, item_id: str) -> 
 
 def _explain_retired(reader: Reader, item: Item) -> str:
     """Why search skips an item: it was retired, or demoted in favour of a summary."""
-    if stepped_back(reader, [item.position]):
+    if demoted_items(reader, [item.position]):
         return "It was replaced by its summary, which is found instead."
     return "It was retired, and search skips retired items."
 
@@ -367,5 +385,5 @@ def _failed_time(item: Item, narrowed: Filter) -> str:
     """A sentence if an item is outside the time that the question names; empty if it is not."""
     if not _failed_condition(item, narrowed):
         return ""
-    stretch = told(narrowed.since, narrowed.before)
+    stretch = format_interval(narrowed.since, narrowed.before)
     return f"The question asks for what happened {stretch}, and this did not."

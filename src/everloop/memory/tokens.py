@@ -64,7 +64,7 @@ _STARTS: Final = tuple(start for start, _ in _SCRIPTS)
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenCounter:
     """A token counter. `exact` tells whether it is the model's own tokenizer."""
 
     name: str
@@ -76,7 +76,7 @@ class Tokens:
         return self.count(text)
 
 
-def estimated(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text; 0 only if it is empty."""
     if not text:
         return 0
@@ -91,7 +91,7 @@ def estimated(text: str) -> int:
     return max(1, math.ceil(weight))
 
 
-ESTIMATE: Final = Tokens("estimate", estimated, exact=False)
+ESTIMATE: Final = TokenCounter("estimate", estimate_tokens, exact=False)
 
 
 def _word_weight(word: str) -> float:

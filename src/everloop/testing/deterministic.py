@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from everloop.log import (
-    Asking,
     Context,
+    DecisionContext,
     Draft,
     Event,
     Fact,
@@ -22,7 +22,7 @@ from everloop.log import (
     Projection,
     open_log,
 )
-from everloop.log.model.record import microseconds
+from everloop.log.model.record import to_microseconds
 from everloop.ports import World
 
 S = TypeVar("S")
@@ -31,7 +31,7 @@ NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
-class StillClock:
+class ManualClock:
     """A clock that moves only when a test moves it."""
 
     time: datetime = NEW_YEAR
@@ -42,7 +42,7 @@ class StillClock:
 
     def now_us(self) -> int:
         """The same time, in microseconds."""
-        return microseconds(self.time)
+        return to_microseconds(self.time)
 
     def tick(self, **delta: float) -> None:
         """Move the clock forward by a `timedelta(...)`."""
@@ -50,7 +50,7 @@ class StillClock:
 
 
 @dataclass(slots=True)
-class CountedIds:
+class SequentialIds:
     """Sequential ids: `req-1`, then `req-2`."""
 
     count: int = 0
@@ -73,23 +73,23 @@ class SeededEntropy:
         return hashlib.shake_128(f"everloop {self.drawn}".encode()).digest(count)
 
 
-def no_patience(tries: int) -> bool:
+def retry_without_waiting(tries: int) -> bool:
     """Retry a busy database without waiting, up to 1,000 times."""
     return tries < 1_000
 
 
 @dataclass(slots=True)
-class Stage:
+class DeterministicWorld:
     """A deterministic world, and the logs opened in it."""
 
-    clock: StillClock = field(default_factory=StillClock)
-    ids: CountedIds = field(default_factory=CountedIds)
+    clock: ManualClock = field(default_factory=ManualClock)
+    ids: SequentialIds = field(default_factory=SequentialIds)
     vfs: str | None = None
 
     @property
     def world(self) -> World:
         """The ports of this world, as `open_log` takes them."""
-        return World(self.clock, self.ids, SeededEntropy(), no_patience, self.vfs)
+        return World(self.clock, self.ids, SeededEntropy(), retry_without_waiting, self.vfs)
 
     def open(
         self, path: Path, projections: Sequence[Projection] = (), *, limits: Limits | None = None
@@ -107,14 +107,14 @@ class Given(Generic[S]):
 
     def when(
         self,
-        decide: Callable[[S | None, Any, Asking], Sequence[Event | Draft]],
+        decide: Callable[[S | None, Any, DecisionContext], Sequence[Event | Draft]],
         command: Any,
         *,
         actor: str = "user",
         session: str = "",
     ) -> list[Event]:
         """The events that the decision returns."""
-        asking = Asking(Context(actor=actor, session=session), self.now)
+        asking = DecisionContext(Context(actor=actor, session=session), self.now)
         happened = decide(self.state, command, asking)
         return [item.event if isinstance(item, Draft) else item for item in happened]
 
@@ -130,5 +130,13 @@ def given(fold: Fold[S], *events: Event, actor: str = "user", at: datetime = NEW
 def fact(happened: Event, position: int, *, actor: str = "user", at: datetime = NEW_YEAR) -> Fact:
     """Wrap an event as a fact recorded at a position."""
     return Fact(
-        happened, position, "test", "main", position, actor, (), f"req-{position}", microseconds(at)
+        happened,
+        position,
+        "test",
+        "main",
+        position,
+        actor,
+        (),
+        f"req-{position}",
+        to_microseconds(at),
     )

@@ -17,7 +17,7 @@ _names = count(1)
 Name = str | apsw.URIFilename | None
 
 
-class Kind(StrEnum):
+class FaultKind(StrEnum):
     """How a call fails."""
 
     ERROR = "error"  # any call: an I/O error
@@ -25,7 +25,7 @@ class Kind(StrEnum):
     TORN = "torn"  # a write: half of it is written, then an I/O error
 
 
-class Call(StrEnum):
+class DiskCall(StrEnum):
     """The file operations of SQLite."""
 
     OPEN = "open"
@@ -37,25 +37,25 @@ class Call(StrEnum):
 
 
 _CODES = {
-    Call.OPEN: apsw.SQLITE_CANTOPEN,
-    Call.READ: apsw.SQLITE_IOERR_READ,
-    Call.WRITE: apsw.SQLITE_IOERR_WRITE,
-    Call.SYNC: apsw.SQLITE_IOERR_FSYNC,
-    Call.TRUNCATE: apsw.SQLITE_IOERR_TRUNCATE,
-    Call.DELETE: apsw.SQLITE_IOERR_DELETE,
+    DiskCall.OPEN: apsw.SQLITE_CANTOPEN,
+    DiskCall.READ: apsw.SQLITE_IOERR_READ,
+    DiskCall.WRITE: apsw.SQLITE_IOERR_WRITE,
+    DiskCall.SYNC: apsw.SQLITE_IOERR_FSYNC,
+    DiskCall.TRUNCATE: apsw.SQLITE_IOERR_TRUNCATE,
+    DiskCall.DELETE: apsw.SQLITE_IOERR_DELETE,
 }
 
 
-class Fault(msgspec.Struct, frozen=True):
+class DiskFault(msgspec.Struct, frozen=True):
     """The `at`-th call that can fail this way fails; if `lasting`, so do all later ones."""
 
-    kind: Kind
+    kind: FaultKind
     at: int
     lasting: bool = False
 
-    def concerns(self, call: Call) -> bool:
+    def applies_to(self, call: DiskCall) -> bool:
         """Whether this fault can affect such a call."""
-        return self.kind is Kind.ERROR or call is Call.WRITE
+        return self.kind is FaultKind.ERROR or call is DiskCall.WRITE
 
 
 class FaultyDisk(apsw.VFS):
@@ -63,9 +63,9 @@ class FaultyDisk(apsw.VFS):
 
     def __init__(self) -> None:
         self.name = f"faulty-disk-{next(_names)}"
-        self.fault: Fault | None = None
+        self.fault: DiskFault | None = None
         self.calls = 0  # calls that the fault can affect
-        self.struck = 0
+        self.failures = 0
         self.full = False
         self.read_only = False
         super().__init__(self.name, base="")
@@ -75,31 +75,31 @@ class FaultyDisk(apsw.VFS):
         self.fault = None
         self.full = self.read_only = False
 
-    def check(self, call: Call) -> bool:
+    def check(self, call: DiskCall) -> bool:
         """Let a call pass, or fail it. True: write only half of the data.
 
         Raises:
             apsw.Error: the injected error.
         """
-        if self.full and call is Call.WRITE:
+        if self.full and call is DiskCall.WRITE:
             raise failure(apsw.SQLITE_FULL, "database or disk is full")
-        if self.read_only and call in {Call.WRITE, Call.TRUNCATE, Call.DELETE}:
+        if self.read_only and call in {DiskCall.WRITE, DiskCall.TRUNCATE, DiskCall.DELETE}:
             raise failure(_CODES[call], "disk I/O error")
-        if self.fault is None or not self.fault.concerns(call):
+        if self.fault is None or not self.fault.applies_to(call):
             return False
         self.calls += 1
         if self.calls != self.fault.at and not (self.fault.lasting and self.calls > self.fault.at):
             return False
-        self.struck += 1
-        if self.fault.kind is Kind.FULL:
+        self.failures += 1
+        if self.fault.kind is FaultKind.FULL:
             raise failure(apsw.SQLITE_FULL, "database or disk is full")
-        if self.fault.kind is Kind.ERROR:
+        if self.fault.kind is FaultKind.ERROR:
             raise failure(_CODES[call], "disk I/O error")
         return True
 
     def xOpen(self, name: Name, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's name
         """Open a file; read-only, if the disk is."""
-        self.check(Call.OPEN)
+        self.check(DiskCall.OPEN)
         if self.read_only and flags[0] & apsw.SQLITE_OPEN_READWRITE:
             writing = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
             flags[0] = flags[0] & ~writing | apsw.SQLITE_OPEN_READONLY
@@ -107,7 +107,7 @@ class FaultyDisk(apsw.VFS):
 
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802 - SQLite's name
         """Delete a file."""
-        self.check(Call.DELETE)
+        self.check(DiskCall.DELETE)
         super().xDelete(filename, syncdir)
 
     def excepthook(self, etype: Any, evalue: Any, etraceback: Any) -> bool:
@@ -122,21 +122,21 @@ class _File(apsw.VFSFile):
         super().__init__("", name, flags)
 
     def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802
-        self._disk.check(Call.READ)
+        self._disk.check(DiskCall.READ)
         return super().xRead(amount, offset)
 
     def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
-        torn = self._disk.check(Call.WRITE)
+        torn = self._disk.check(DiskCall.WRITE)
         if torn:
             super().xWrite(data[: len(data) // 2], offset)
             raise failure(apsw.SQLITE_IOERR_WRITE, "disk I/O error")
         super().xWrite(data, offset)
 
     def xSync(self, flags: int) -> None:  # noqa: N802, ARG002
-        self._disk.check(Call.SYNC)
+        self._disk.check(DiskCall.SYNC)
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802
-        self._disk.check(Call.TRUNCATE)
+        self._disk.check(DiskCall.TRUNCATE)
         super().xTruncate(newsize)
 
     def excepthook(self, etype: Any, evalue: Any, etraceback: Any) -> bool:

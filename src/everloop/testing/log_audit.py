@@ -13,9 +13,9 @@ import apsw
 from everloop.log.model.branches import Branches
 from everloop.log.model.event import decode
 from everloop.log.model.facts import BranchForked, BranchPlanted
-from everloop.log.model.record import GENESIS, Record, chain, fact_of
+from everloop.log.model.record import GENESIS, Record, expected_digest, fact_of
 from everloop.log.read.lineage import Lineage
-from everloop.log.read.projection import Projection, Views
+from everloop.log.read.projection import Projection, ProjectionSet
 from everloop.log.schema import COLUMNS
 
 _ALL_RECORDS = f"SELECT {COLUMNS} FROM log ORDER BY position"  # noqa: S608 - our own column names
@@ -36,7 +36,7 @@ def audit(path: Path, projections: Sequence[Projection] = ()) -> list[str]:
         db.close()
 
 
-def stored(path: Path) -> list[Record]:
+def read_records(path: Path) -> list[Record]:
     """Every record of a log file, read without the engine."""
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
@@ -86,9 +86,9 @@ class _Streams:
             return
         match decode(record.kind, record.schema, record.data):
             case BranchForked(branch=branch, parent=parent, at=at):
-                self._branches.fork(branch, parent, at)
+                self._branches.add_fork(branch, parent, at)
             case BranchPlanted(branch=branch):
-                self._branches.plant(branch)
+                self._branches.add_root(branch)
             case _:
                 pass
 
@@ -99,7 +99,7 @@ def _chains(records: Sequence[Record]) -> Iterator[str]:
         version, digest = streams.tail(record)
         if record.version != version + 1:
             yield f"position {record.position} has version {record.version} after {version}"
-        if chain(digest, record) != record.digest:
+        if expected_digest(digest, record) != record.digest:
             yield f"position {record.position} does not match its digest"
         streams.take(record)
 
@@ -107,7 +107,7 @@ def _chains(records: Sequence[Record]) -> Iterator[str]:
 def _views(
     db: apsw.Connection, records: Sequence[Record], projections: Sequence[Projection]
 ) -> Iterator[str]:
-    views = Views(projections)
+    views = ProjectionSet(projections)
     live = {view.name: list(view.dump(db)) for view in projections}
     if views.position(db) != len(records):
         yield f"the views stand at {views.position(db)}, the log at {len(records)}"

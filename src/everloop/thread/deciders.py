@@ -11,13 +11,13 @@ from everloop.thread.model import decide_imports as i
 from everloop.thread.model.decide_imports import IMPORTS, IMPORTS_STREAM
 from everloop.thread.model.state import (
     CONVERSATION,
-    PLACE,
-    PLACE_STREAM,
     PYRAMID,
     PYRAMID_STREAM,
-    stream_of,
+    TIME_ZONE,
+    TIME_ZONE_STREAM,
+    thread_stream,
 )
-from everloop.thread.queries.threads import Message, message
+from everloop.thread.queries.threads import ThreadMessage, message
 
 _MESSAGE_POSITION = f"""
 SELECT m.position FROM thread_messages m WHERE m.message_id = ? AND m.thread_id = ?
@@ -40,28 +40,28 @@ class _MessageCommand(_ThreadCommand, Protocol):
 
 
 def _thread_stream(command: _ThreadCommand) -> str:
-    return stream_of(command.thread_id)
+    return thread_stream(command.thread_id)
 
 
 def _pyramid_stream(command: _ThreadCommand) -> str:
     return f"{PYRAMID_STREAM}:{command.thread_id}"
 
 
-def where_said(reader: Reader, command: _MessageCommand) -> int:
+def message_position(reader: Reader, command: _MessageCommand) -> int:
     """The position of the message that a command names; 0 if none is visible."""
     rows = reader.rows(_MESSAGE_POSITION, (command.message_id, command.thread_id))
     return rows[0][0] if rows else 0
 
 
-def imported_before(reader: Reader, command: c.ImportMessages) -> frozenset[str]:
+def existing_message_ids(reader: Reader, command: c.ImportMessages) -> frozenset[str]:
     """The ids of the messages that were imported before."""
     names = msgspec.json.encode([one.message_id for one in command.messages]).decode()
     return frozenset(row[0] for row in reader.rows(_EXISTING, (names,)))
 
 
-def imported_message(reader: Reader, command: c.AddFiles) -> Message | None:
+def find_imported_message(reader: Reader, command: c.AddFiles) -> ThreadMessage | None:
     """The message that a command names, with its attachments; None if none is visible."""
-    if not where_said(reader, command):
+    if not message_position(reader, command):
         return None
     return message(reader, command.message_id)
 
@@ -71,8 +71,8 @@ THREAD_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(c.RenameThread, _thread_stream, CONVERSATION, d.rename_thread),
     Decider(c.ArchiveThread, _thread_stream, CONVERSATION, d.archive_thread),
     Decider(c.RestoreThread, _thread_stream, CONVERSATION, d.restore_thread),
-    Decider(c.SendMessage, _thread_stream, CONVERSATION, d.send_message, also=where_said),
-    Decider(c.RecordTurn, _thread_stream, CONVERSATION, d.record_turn, also=where_said),
+    Decider(c.SendMessage, _thread_stream, CONVERSATION, d.send_message, also=message_position),
+    Decider(c.RecordTurn, _thread_stream, CONVERSATION, d.record_turn, also=message_position),
     Decider(c.BeginSending, _thread_stream, CONVERSATION, d.begin_sending),
     Decider(c.BeginStreaming, _thread_stream, CONVERSATION, d.begin_streaming),
     Decider(c.SaveAnswer, _thread_stream, CONVERSATION, d.save_answer),
@@ -81,13 +81,13 @@ THREAD_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(c.StopTurn, _thread_stream, CONVERSATION, d.stop_turn),
     Decider(c.FailTurn, _thread_stream, CONVERSATION, d.fail_turn),
     Decider(c.LeaveUncertain, _thread_stream, CONVERSATION, d.leave_uncertain),
-    Decider(c.HideMessage, _thread_stream, CONVERSATION, d.hide_message, also=where_said),
-    Decider(c.UnhideMessage, _thread_stream, CONVERSATION, d.unhide_message, also=where_said),
+    Decider(c.HideMessage, _thread_stream, CONVERSATION, d.hide_message, also=message_position),
+    Decider(c.UnhideMessage, _thread_stream, CONVERSATION, d.unhide_message, also=message_position),
     Decider(c.BeginImport, _thread_stream, CONVERSATION, d.begin_import),
     Decider(
-        c.ImportMessages, _thread_stream, CONVERSATION, d.import_messages, also=imported_before
+        c.ImportMessages, _thread_stream, CONVERSATION, d.import_messages, also=existing_message_ids
     ),
-    Decider(c.AddFiles, _thread_stream, CONVERSATION, i.add_files, also=imported_message),
+    Decider(c.AddFiles, _thread_stream, CONVERSATION, i.add_files, also=find_imported_message),
     Decider(c.OpenImport, lambda _: IMPORTS_STREAM, IMPORTS, i.open_import),
     Decider(c.EndImport, lambda _: IMPORTS_STREAM, IMPORTS, i.end_import),
     Decider(c.OpenTopic, _thread_stream, CONVERSATION, d.open_topic),
@@ -99,5 +99,5 @@ THREAD_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(c.MarkDay, _thread_stream, CONVERSATION, d.mark_day),
     Decider(c.NoteSummary, _pyramid_stream, PYRAMID, d.note_summary),
     Decider(c.NoteNoSummary, _pyramid_stream, PYRAMID, d.note_no_summary),
-    Decider(c.SetZone, lambda _: PLACE_STREAM, PLACE, d.set_zone),
+    Decider(c.SetZone, lambda _: TIME_ZONE_STREAM, TIME_ZONE, d.set_zone),
 )

@@ -2,6 +2,6 @@
 
 from everloop.domain import Domain
 from everloop.thread.deciders import THREAD_DECIDERS
-from everloop.thread.projections import ThreadBook, ThreadNotes
+from everloop.thread.projections import ThreadNotes, ThreadTables
 
-THREAD = Domain("thread", THREAD_DECIDERS, (ThreadBook, ThreadNotes))
+THREAD = Domain("thread", THREAD_DECIDERS, (ThreadTables, ThreadNotes))

@@ -10,14 +10,14 @@ from typing import ClassVar
 import apsw
 
 from everloop.log import Fact, Projection, on
-from everloop.log.model.record import microseconds
-from everloop.log.sql_rows import rows
+from everloop.log.model.record import to_microseconds
+from everloop.log.sql_rows import query_rows
 from everloop.thread.model import events as e
-from everloop.thread.model.calendar_windows import Zones
+from everloop.thread.model.calendar_windows import TimeZoneHistory
 from everloop.usage.events import ModelCalled
 
 
-class ThreadBook(Projection):
+class ThreadTables(Projection):
     """Threads, messages, phases of turns, tool calls, imports, time zones and summaries."""
 
     name = "thread_book"
@@ -142,7 +142,7 @@ class ThreadBook(Projection):
 
     @on(e.MessageImported)
     def _imported(self, db: apsw.Connection, new: e.MessageImported, fact: Fact) -> None:
-        said = microseconds(datetime.fromisoformat(new.said_at))
+        said = to_microseconds(datetime.fromisoformat(new.said_at))
         _insert_message(db, fact, (new.thread_id, new.message_id, new.role, "", "imported", said))
 
     @on(e.TurnRecorded)
@@ -346,8 +346,8 @@ def _insert_message(
 ) -> None:
     """Insert a message with its local day in the person's time zone; that day never changes."""
     said_at = row[-1]
-    zones = [(said_at, zone) for (zone,) in rows(db, _ZONE_AT, (said_at,))]
-    day = Zones(zones).day(said_at).isoformat()
+    zones = [(said_at, zone) for (zone,) in query_rows(db, _ZONE_AT, (said_at,))]
+    day = TimeZoneHistory(zones).local_date(said_at).isoformat()
     db.execute(
         "INSERT INTO thread_messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (fact.position, fact.branch, *row, day),

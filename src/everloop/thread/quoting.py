@@ -17,7 +17,7 @@ _SENTENCES = re.compile(r"[^\n]*?[.!?]+(?:\s+|$)|[^\n]*\n+|[^\n]+$")
 _WORDS = re.compile(r"\s*\S{1,40}")
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Quote stored text: every line but the first begins with `>`.
 
     The caller puts a prefix before the first line, so no line of the text can pass for a heading
@@ -26,13 +26,13 @@ def quoted(text: str) -> str:
     return "\n> ".join(text.splitlines())
 
 
-def plain(text: str) -> str:
+def collapse_whitespace(text: str) -> str:
     """Collapse whitespace, so that a name or a title is on one line."""
     return " ".join(text.split())
 
 
 @lru_cache(maxsize=512)
-def shortened(text: str, tokens: int) -> str:
+def truncate_to_tokens(text: str, tokens: int) -> str:
     """Truncate to a token budget: whole sentences, or whole words if no sentence fits."""
     if TOKENS(text) <= tokens:
         return text
@@ -41,7 +41,7 @@ def shortened(text: str, tokens: int) -> str:
     )
 
 
-def shares(costs: Sequence[int], most: int) -> int:
+def fair_share(costs: Sequence[int], most: int) -> int:
     """The limit per item with which all items together stay within a budget (max-min fairness).
 
     Items below the limit leave their unused share to the others.

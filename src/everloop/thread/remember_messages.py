@@ -12,7 +12,7 @@ import msgspec
 
 from everloop.errors import Rejected
 from everloop.log import CommandBus, Log, Reader, visible
-from everloop.log.model.record import moment
+from everloop.log.model.record import from_microseconds
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.model.events import Origin
 from everloop.thread.turns import ENGINE
@@ -66,7 +66,7 @@ def _items(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> list[RememberItem
                 kind=KIND,
                 origin=Origin(host=HOST, session=thread_id, model=words.model),
                 learned_via="told" if role == "user" else "saw",
-                happened_at=moment(said_at).isoformat(),
+                happened_at=from_microseconds(said_at).isoformat(),
                 follows=before[0][0] if before else "",
                 because=(position,),
             )

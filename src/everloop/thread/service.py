@@ -11,22 +11,28 @@ import msgspec
 from everloop.errors import Conflict, Invalid
 from everloop.log import CommandBus, Context, Log, Receipt
 from everloop.log.history.impact import Impact
-from everloop.log.history.positions import stood_at
-from everloop.log.idempotency import do_once, new_id, other_request, request_name, retract_once
+from everloop.log.history.positions import current_branches_at
+from everloop.log.idempotency import (
+    execute_once,
+    id_for_request,
+    prefixed_request_id,
+    request_id_conflict,
+    retract_once,
+)
 from everloop.log.model.facts import BranchForked, BranchStood
 from everloop.log.model.record import fact_of
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.retrieval.results import Asked
-from everloop.memory.service import Keeper
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.memory.service import MemoryService
 from everloop.thread.idempotent_requests import THREAD_TRACES
 from everloop.thread.model.commands import HOME, HOME_TITLE, OpenThread, RecordTurn, SendMessage
 from everloop.thread.model.events import Attachment, MessageSent, TurnRecorded
-from everloop.thread.model.state import CONVERSATION, stream_of
+from everloop.thread.model.state import CONVERSATION, thread_stream
 from everloop.thread.queries import threads
-from everloop.thread.search import Narrow, Searched, search
+from everloop.thread.search import MessageFilter, MessageSearchResult, search_messages
 
 
-class Sent(msgspec.Struct, frozen=True):
+class SentMessage(msgspec.Struct, frozen=True):
     """A recorded message, and the turn that will answer it."""
 
     thread_id: str
@@ -36,7 +42,7 @@ class Sent(msgspec.Struct, frozen=True):
     branch: str
 
 
-class Letter(msgspec.Struct, frozen=True):
+class OutgoingMessage(msgspec.Struct, frozen=True):
     """A message to send. `letter_id` is an idempotency key: sending it twice sends it once."""
 
     text: str
@@ -45,14 +51,14 @@ class Letter(msgspec.Struct, frozen=True):
     letter_id: str = ""
 
 
-class Gone(msgspec.Struct, frozen=True):
+class BranchSwitch(msgspec.Struct, frozen=True):
     """The current branch after a switch; `before` is the previous one, to undo the switch."""
 
     branch: str
     before: str
 
 
-class Request(NamedTuple):
+class RequestKey(NamedTuple):
     """An idempotency key: the kind of request, and the id that the caller gave it, if any."""
 
     word: str
@@ -61,21 +67,21 @@ class Request(NamedTuple):
     @property
     def name(self) -> str | None:
         """The key as the log stores it; None without an id."""
-        return request_name(self.word, self.request_id)
+        return prefixed_request_id(self.word, self.request_id)
 
 
-NO_REQUEST = Request("", "")
+NO_REQUEST = RequestKey("", "")
 
 
-class Talk:
+class ThreadService:
     """The threads of one log."""
 
-    def __init__(self, log: Log, bus: CommandBus, keeper: Keeper) -> None:
+    def __init__(self, log: Log, bus: CommandBus, keeper: MemoryService) -> None:
         self._log, self._bus, self._keeper = log, bus, keeper
 
     # -- sending -----------------------------------------------------------------------------------
 
-    def home(self, by: Context) -> str:
+    def home_thread(self, by: Context) -> str:
         """The id of the home thread, which is created on first use."""
         with self._log.reading() as reader:
             known = any(one.thread_id == HOME for one in threads.threads(reader))
@@ -85,11 +91,11 @@ class Talk:
 
     def open(self, title: str, by: Context, request_id: str = "") -> str:
         """Create a named thread and return its id."""
-        thread_id = new_id(self._log.ids, "thr", request_id)
+        thread_id = id_for_request(self._log.ids, "thr", request_id)
         self._open(thread_id, title, by, request_id)
         return thread_id
 
-    def send(self, thread_id: str, letter: Letter, by: Context) -> Sent:
+    def send(self, thread_id: str, letter: OutgoingMessage, by: Context) -> SentMessage:
         """Send a message. It is durable when this returns; the answer is generated later."""
         if (before := self._find_earlier_send(letter)) is not None:
             if before.thread_id != thread_id:
@@ -97,26 +103,26 @@ class Talk:
             return before
         return self._send(thread_id, letter, by, None)
 
-    def again(self, message_id: str, by: Context, request_id: str = "") -> Sent:
+    def regenerate(self, message_id: str, by: Context, request_id: str = "") -> SentMessage:
         """Regenerate: request another answer to a message, on a new branch."""
-        fork = Request("fork", request_id)
+        fork = RequestKey("fork", request_id)
         said = self._question_of(message_id, fork)
         # On that branch, not the current one: another device may have switched since.
         branch = self._fork(said.thread_id, said.position, by, fork).branch
-        turn_id = new_id(self._log.ids, "trn", request_id)
+        turn_id = id_for_request(self._log.ids, "trn", request_id)
         command = RecordTurn(said.thread_id, turn_id, said.message_id)
-        receipt = do_once(
+        receipt = execute_once(
             self._bus, command, THREAD_TRACES, by=by, request_id=request_id, branch=branch
         )
-        return Sent(
+        return SentMessage(
             said.thread_id, said.message_id, command.turn_id, receipt.position, receipt.branch
         )
 
-    def edit(self, message_id: str, letter: Letter, by: Context) -> Sent:
+    def edit(self, message_id: str, letter: OutgoingMessage, by: Context) -> SentMessage:
         """Edit a message: send another text in its place, on a new branch."""
         if (before := self._find_earlier_send(letter)) is not None:
             return before
-        fork = Request("edit", letter.letter_id)
+        fork = RequestKey("edit", letter.letter_id)
         said = self._visible_message(message_id, fork)
         if said.role != "user":
             raise Invalid(
@@ -125,12 +131,14 @@ class Talk:
         forked = self._fork(said.thread_id, said.position - 1, by, fork)
         return self._send(said.thread_id, letter, by, forked.branch)
 
-    def open_turns(self, thread_id: str) -> list[threads.Turn]:
+    def open_turns(self, thread_id: str) -> list[threads.TurnView]:
         """The turns of a thread that have not ended, in queue order."""
-        known = self._log.state(CONVERSATION, stream_of(thread_id))
+        known = self._log.state(CONVERSATION, thread_stream(thread_id))
         waiting = [turn.turn_id for turn in known.turns] if known else []
         with self._log.reading() as reader:
-            there = threads.questions(reader, waiting)  # some may have been deleted just now
+            there = threads.questions_of_turns(
+                reader, waiting
+            )  # some may have been deleted just now
             turns = [threads.turn(reader, turn_id) for turn_id in waiting if turn_id in there]
         return [turn for turn in turns if turn.open]
 
@@ -139,32 +147,34 @@ class Talk:
     def preview_rewind(self, message_id: str) -> Impact:
         """Preview which facts a rewind to a message would hide."""
         said = self._visible_message(message_id)
-        return self._log.preview_rewind(said.position, tree=stream_of(said.thread_id))
+        return self._log.preview_rewind(said.position, tree=thread_stream(said.thread_id))
 
-    def rewind(self, message_id: str, by: Context, request_id: str = "") -> Gone:
+    def rewind(self, message_id: str, by: Context, request_id: str = "") -> BranchSwitch:
         """Rewind a thread to right after a message. Later messages stay on their branch."""
-        request = Request("rewind", request_id)
+        request = RequestKey("rewind", request_id)
         said = self._visible_message(message_id, request)
         forked = self._fork(said.thread_id, said.position, by, request)
-        return Gone(forked.branch, forked.parent)
+        return BranchSwitch(forked.branch, forked.parent)
 
-    def stand(self, thread_id: str, branch: str, by: Context, request_id: str = "") -> Gone:
+    def switch_branch(
+        self, thread_id: str, branch: str, by: Context, request_id: str = ""
+    ) -> BranchSwitch:
         """Switch a thread to another of its branches; this also undoes a rewind."""
-        tree = stream_of(thread_id)
+        tree = thread_stream(thread_id)
         if self._log.branches[branch].root != tree:
             raise Invalid(
                 f"{branch!r} is not a branch of thread {thread_id!r}",
                 hint="Choose one of its branches.",
             )
-        name = request_name("stand", request_id)
-        done = self._log.stand(branch, actor=by.actor, request_id=name)
+        name = prefixed_request_id("stand", request_id)
+        done = self._log.switch_branch(branch, actor=by.actor, request_id=name)
         if done.repeated and BranchStood(branch) not in [fact.event for fact in done.facts]:
-            raise other_request(request_id)
+            raise request_id_conflict(request_id)
         if not done.facts:
-            return Gone(branch, branch)
+            return BranchSwitch(branch, branch)
         with self._log.reading() as reader:
-            stood, _ = stood_at(reader, done.position - 1)
-        return Gone(branch, stood[tree])
+            stood, _ = current_branches_at(reader, done.position - 1)
+        return BranchSwitch(branch, stood[tree])
 
     def preview_retract(self, message_id: str) -> Impact:
         """Preview which facts deleting a message would hide."""
@@ -172,25 +182,27 @@ class Talk:
 
     def retract(self, message_id: str, reason: str, by: Context, request_id: str = "") -> Receipt:
         """Delete a message and everything derived from it. Retract the retraction to undo it."""
-        position = self._visible_message(message_id, Request("retract", request_id)).position
+        position = self._visible_message(message_id, RequestKey("retract", request_id)).position
         return retract_once(self._log, position, reason, by=by, request_id=request_id)
 
     # -- searching ---------------------------------------------------------------------------------
 
     def search(
-        self, asked: Asked, narrow: Narrow | None = None, *, principal: str = OWNER
-    ) -> Searched:
+        self, asked: SearchQuery, narrow: MessageFilter | None = None, *, principal: str = OWNER
+    ) -> MessageSearchResult:
         """Search messages by keywords, meaning and date; `narrow` filters by thread and role."""
-        return search(self._log, self._keeper, principal, asked, narrow)
+        return search_messages(self._log, self._keeper, principal, asked, narrow)
 
     # -- inside ------------------------------------------------------------------------------------
 
     def _open(self, thread_id: str, title: str, by: Context, request_id: str = "") -> None:
         command = OpenThread(thread_id, title)
-        self._log.plant(stream_of(thread_id), actor=by.actor)
-        do_once(self._bus, command, THREAD_TRACES, by=by, request_id=request_id)
+        self._log.create_tree(thread_stream(thread_id), actor=by.actor)
+        execute_once(self._bus, command, THREAD_TRACES, by=by, request_id=request_id)
 
-    def _send(self, thread_id: str, letter: Letter, by: Context, branch: str | None) -> Sent:
+    def _send(
+        self, thread_id: str, letter: OutgoingMessage, by: Context, branch: str | None
+    ) -> SentMessage:
         name = letter.letter_id or self._log.ids.new("let")
         command = SendMessage(
             thread_id,
@@ -203,19 +215,19 @@ class Talk:
         receipt = self._bus.do(command, by=by, branch=branch, request_id=_letter_request_id(name))
         return _sent_message(receipt, command)
 
-    def _find_earlier_send(self, letter: Letter) -> Sent | None:
+    def _find_earlier_send(self, letter: OutgoingMessage) -> SentMessage | None:
         """What the same letter led to before, whatever the current branch is."""
         if not letter.letter_id:
             return None
         with self._log.reading() as reader:
-            records = reader.requested(_letter_request_id(letter.letter_id))
+            records = reader.records_of_request(_letter_request_id(letter.letter_id))
         for happened, record in ((fact_of(one).event, one) for one in records):
             if isinstance(happened, MessageSent):
                 said = (happened.text, tuple(happened.attachments))
                 if said != (letter.text, letter.attachments):
                     raise _letter_conflict(letter)
             if isinstance(happened, TurnRecorded):
-                return Sent(
+                return SentMessage(
                     happened.thread_id,
                     happened.message_id,
                     happened.turn_id,
@@ -224,12 +236,14 @@ class Talk:
                 )
         return None
 
-    def _visible_message(self, message_id: str, request: Request = NO_REQUEST) -> threads.Message:
+    def _visible_message(
+        self, message_id: str, request: RequestKey = NO_REQUEST
+    ) -> threads.ThreadMessage:
         """A visible message; for a repeated request, as it was at the first one."""
         with self._log.reading(as_of=self._position_before(request)) as reader:
             return threads.message(reader, message_id)
 
-    def _question_of(self, message_id: str, request: Request) -> threads.Message:
+    def _question_of(self, message_id: str, request: RequestKey) -> threads.ThreadMessage:
         """The question: this message itself, or the one that it answers."""
         with self._log.reading(as_of=self._position_before(request)) as reader:
             said = threads.message(reader, message_id)
@@ -238,24 +252,24 @@ class Talk:
             turn = threads.turn(reader, said.turn_id)
             return threads.message(reader, turn.message_id)
 
-    def _position_before(self, request: Request) -> int | None:
+    def _position_before(self, request: RequestKey) -> int | None:
         """The position right before a request was first carried out; None if it was not."""
         if request.name is None:
             return None
         with self._log.reading() as reader:
-            records = reader.requested(request.name)
+            records = reader.records_of_request(request.name)
         return records[0].position - 1 if records else None
 
-    def _fork(self, thread_id: str, at: int, by: Context, request: Request) -> BranchForked:
-        tree = stream_of(thread_id)
+    def _fork(self, thread_id: str, at: int, by: Context, request: RequestKey) -> BranchForked:
+        tree = thread_stream(thread_id)
         done = self._log.rewind(at, tree=tree, actor=by.actor, request_id=request.name)
         forked = done.facts[0].event
         if not isinstance(forked, BranchForked) or forked.at != at:
-            raise other_request(request.request_id)
+            raise request_id_conflict(request.request_id)
         return forked
 
 
-def _letter_conflict(letter: Letter) -> Conflict:
+def _letter_conflict(letter: OutgoingMessage) -> Conflict:
     return Conflict(
         f"letter {letter.letter_id!r} was sent before, with another text or to another thread",
         hint="Use a new letter id.",
@@ -266,8 +280,8 @@ def _letter_request_id(letter_id: str) -> str:
     return f"say-{letter_id}"
 
 
-def _sent_message(receipt: Receipt, command: SendMessage) -> Sent:
-    return Sent(
+def _sent_message(receipt: Receipt, command: SendMessage) -> SentMessage:
+    return SentMessage(
         command.thread_id,
         command.message_id,
         command.turn_id,

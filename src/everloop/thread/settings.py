@@ -8,7 +8,7 @@ from msgspec import Meta
 from everloop.turns.settings import TurnSettings
 
 
-class PastLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class HistoryLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Token budget of summaries in a prompt, for each tier."""
 
     day: Annotated[
@@ -49,10 +49,10 @@ class ContextLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 8_000
     pictures: Annotated[int, Meta(ge=0, description="Maximum number of images in a prompt.")] = 6
     picture: Annotated[int, Meta(ge=1, description="Token cost of an image.")] = 1_600
-    past: PastLimits = PastLimits()
+    past: HistoryLimits = HistoryLimits()
 
 
-class Detail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SummaryLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Token limit of the summary of one time window."""
 
     day: Annotated[int, Meta(ge=50, description="Token limit of a day's summary.")] = 500
@@ -65,7 +65,7 @@ class Detail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 2
 
 
-class Importing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ImportLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Limits of an import."""
 
     bytes_max: Annotated[
@@ -96,6 +96,6 @@ class ThreadSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int, Meta(ge=1, description="Maximum size of an attachment, in bytes.")
     ] = 25_000_000
     context: ContextLimits = ContextLimits()
-    detail: Detail = Detail()
+    detail: SummaryLimits = SummaryLimits()
     answer: TurnSettings = TurnSettings()
-    imports: Importing = Importing()
+    imports: ImportLimits = ImportLimits()

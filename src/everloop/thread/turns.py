@@ -32,9 +32,9 @@ from everloop.thread.model.state import (
     CONVERSATION,
     WAITING,
     Conversation,
-    Turn,
-    stream_of,
-    thread_of,
+    OpenTurn,
+    thread_id_of_stream,
+    thread_stream,
 )
 from everloop.thread.queries import threads
 from everloop.turns.runner import Turn as RunnableTurn
@@ -79,12 +79,12 @@ class ThreadTurns:
     def streams(self) -> Iterable[str]:
         """The threads in which turns may wait."""
         with self.log.reading() as reader:
-            return threads.answered(reader)
+            return threads.threads_with_turns(reader)
 
     def current_branch(self, stream_id: str) -> str | None:
         """The branch that a thread is on."""
-        tree = stream_of(stream_id)
-        return self.log.branches.home_of(tree).name if tree in self.log.branches else None
+        tree = thread_stream(stream_id)
+        return self.log.branches.current_branch_of(tree).name if tree in self.log.branches else None
 
     def next_turn(
         self, stream_id: str, branch: str, running: Callable[[str], bool]
@@ -115,7 +115,7 @@ class ThreadTurns:
             case AnswerGiven() | TurnFailed() | TurnLeftUncertain() as ended:
                 return Effect(look=ended.thread_id)
             case BranchStood(branch=branch):
-                return Effect(look=thread_of(self.log.branches[branch].root))
+                return Effect(look=thread_id_of_stream(self.log.branches[branch].root))
             case Retracted():
                 return Effect(look_everywhere=True)
             case _:
@@ -140,13 +140,13 @@ class ThreadTurns:
             return bool(everywhere.rows(_SENT, (turn_id,)))
 
     def _state(self, thread_id: str, branch: str) -> Conversation | None:
-        return self.log.state(CONVERSATION, stream_of(thread_id), branch=branch)
+        return self.log.state(CONVERSATION, thread_stream(thread_id), branch=branch)
 
 
 class ThreadTurn:
     """One turn of a thread."""
 
-    def __init__(self, source: ThreadTurns, thread_id: str, turn: Turn, branch: str) -> None:
+    def __init__(self, source: ThreadTurns, thread_id: str, turn: OpenTurn, branch: str) -> None:
         self.stream_id, self.branch = thread_id, branch
         self._source, self._turn = source, turn
         self._prepared: PreparedPrompt | None = None

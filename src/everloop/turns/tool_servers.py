@@ -34,7 +34,7 @@ class ToolServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"ToolServer({self.way!r})"
 
 
-Servers = dict[Annotated[str, Meta(pattern=NAME, max_length=30)], ToolServer]
+ToolServerSettings = dict[Annotated[str, Meta(pattern=NAME, max_length=30)], ToolServer]
 
 
 class ToolHealth(msgspec.Struct, frozen=True):

@@ -35,7 +35,7 @@ class Toolbox(Protocol):
         ...
 
 
-def arguments_of(call: ToolCall, type_: type[Any]) -> Any:
+def decode_tool_arguments(call: ToolCall, type_: type[Any]) -> Any:
     """The arguments of a call, as a value.
 
     Raises:

@@ -1,12 +1,14 @@
 """Decisions of usage."""
 
-from everloop.log import Asking, Draft
+from everloop.log import DecisionContext, Draft
 from everloop.usage.commands import RecordModelCall
 from everloop.usage.events import ModelCalled
 from everloop.usage.state import NoState
 
 
-def record_model_call(_: NoState | None, command: RecordModelCall, asking: Asking) -> list[Draft]:
+def record_model_call(
+    _: NoState | None, command: RecordModelCall, asking: DecisionContext
+) -> list[Draft]:
     """Record a call as it is given."""
     del asking
     called = ModelCalled(

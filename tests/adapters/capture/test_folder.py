@@ -12,11 +12,11 @@ import pytest
 from everloop.adapters.capture.folder import CaptureFolder
 from everloop.app import Engine
 from everloop.errors import Corrupt, Invalid, NotFound, Unavailable
-from everloop.lessons.capture.service import CAPTURE, Catcher, Report
+from everloop.lessons.capture.service import CAPTURE_ACTOR, CaptureReport, CaptureService
 from everloop.lessons.capture.settings import CaptureSettings
 from everloop.memory.model.commands import GrantAudience
 from everloop.testing.bus import FunctionBus
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 QUICK = CaptureSettings(poll_s=0.001, checkpoint_bytes=1_000)
 
@@ -28,9 +28,9 @@ class CaptureHarness:
         self.root = folder / "projects"
         self.root.mkdir()
         self.path = folder / "log.db"
-        self.stage = Stage()
+        self.stage = DeterministicWorld()
         self.open()
-        self.engine.do(GrantAudience(CAPTURE, ("*",)))
+        self.engine.do(GrantAudience(CAPTURE_ACTOR, ("*",)))
 
     def open(self) -> None:
         """Open the engine."""
@@ -43,7 +43,7 @@ class CaptureHarness:
 
     def folder(self, root: Path | None = None, **more: Any) -> CaptureFolder:
         """A capture that has seen nothing yet."""
-        catcher = Catcher(self.engine.log, self.engine)
+        catcher = CaptureService(self.engine.log, self.engine)
         return CaptureFolder(root or self.root, catcher, QUICK, **more)
 
     def write(self, name: str, text: str) -> Path:
@@ -76,7 +76,7 @@ def line(text: str) -> bytes:
     return msgspec.json.encode(fields)
 
 
-def words(report: Report) -> list[str]:
+def words(report: CaptureReport) -> list[str]:
     return [caught.description for caught in report.caught]
 
 
@@ -152,7 +152,7 @@ def test_links_are_not_followed(harness: CaptureHarness) -> None:
     (outside / "CLAUDE.md").write_text("- Tell nobody about this place\n")
     os.symlink(outside, harness.root / "linked")
     os.symlink(outside / "CLAUDE.md", harness.root / "CLAUDE.md")
-    assert harness.folder().read() == Report()
+    assert harness.folder().read() == CaptureReport()
 
 
 @pytest.mark.parametrize("name", ["CLAUDE.md", "s-1.jsonl"])
@@ -201,7 +201,7 @@ def test_a_transcript_is_resumed_from_its_last_offset_even_after_a_restart(
     assert words(folder.read()) == ["always run the linter first"]
     harness.reopen()
     head = harness.engine.log.head
-    assert harness.folder().read() == Report()
+    assert harness.folder().read() == CaptureReport()
     assert harness.engine.log.head == head
     harness.say("s-1.jsonl", "use uv instead of pip")
     assert words(harness.folder().read()) == ["use uv instead of pip"]
@@ -279,7 +279,7 @@ def test_a_page_that_did_not_change_is_not_opened_again(harness: CaptureHarness)
     stamp = path.stat()
     path.write_text("- Use two tabs!! for indentation\n")
     os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    assert folder.read() == Report()
+    assert folder.read() == CaptureReport()
 
 
 def test_a_changed_page_names_the_lesson_it_replaces(harness: CaptureHarness) -> None:
@@ -305,14 +305,14 @@ def test_one_bad_page_does_not_block_the_others(harness: CaptureHarness) -> None
     report = folder.read()
     assert words(report) == ["Never mock the database"]
     assert {trouble.name for trouble in report.troubles} == {"bad.md", "worse.md"}
-    assert folder.read() == Report()
+    assert folder.read() == CaptureReport()
 
 
 def test_a_page_with_too_many_entries_is_reported(harness: CaptureHarness) -> None:
     rules = "".join(f"- Rule number {number} says something\n" for number in range(4))
     harness.write("CLAUDE.md", rules)
     limits = CaptureSettings(entries_max=3)
-    folder = CaptureFolder(harness.root, Catcher(harness.engine.log, harness.engine), limits)
+    folder = CaptureFolder(harness.root, CaptureService(harness.engine.log, harness.engine), limits)
     report = folder.read()
     assert len(report.caught) == 3
     assert [trouble.problem for trouble in report.troubles] == [
@@ -327,7 +327,7 @@ class Watching:
     """A watcher on a thread, and what it told."""
 
     def __init__(self, folder: CaptureFolder) -> None:
-        self.told: list[Report] = []
+        self.told: list[CaptureReport] = []
         self.news = threading.Event()
         self.stop = threading.Event()
         self.error: BaseException | None = None
@@ -340,11 +340,11 @@ class Watching:
         except Corrupt as problem:
             self.error = problem
 
-    def _tell(self, report: Report) -> None:
+    def _tell(self, report: CaptureReport) -> None:
         self.told.append(report)
         self.news.set()
 
-    def wait(self) -> Report:
+    def wait(self) -> CaptureReport:
         """The next report."""
         assert self.news.wait(30)
         self.news.clear()
@@ -387,7 +387,7 @@ def test_a_watcher_survives_a_temporarily_unwritable_log(harness: CaptureHarness
         return harness.engine.do(command, **more)
 
     harness.say("s-1.jsonl", "never push to main")
-    folder = CaptureFolder(harness.root, Catcher(harness.engine.log, FunctionBus(do)), QUICK)
+    folder = CaptureFolder(harness.root, CaptureService(harness.engine.log, FunctionBus(do)), QUICK)
     watching = Watching(folder)
     assert watching.wait().troubles[0].problem == "the disk is full"
     broken.clear()
@@ -402,7 +402,7 @@ def test_a_watcher_stops_with_an_error_on_a_corrupt_log(harness: CaptureHarness)
 
     harness.say("s-1.jsonl", "never push to main")
     watching = Watching(
-        CaptureFolder(harness.root, Catcher(harness.engine.log, FunctionBus(do)), QUICK)
+        CaptureFolder(harness.root, CaptureService(harness.engine.log, FunctionBus(do)), QUICK)
     )
     watching.thread.join(30)
     assert isinstance(watching.error, Corrupt)

@@ -2,7 +2,12 @@
 
 import pytest
 
-from everloop.adapters.capture.notes import decoded, guidance, learned, listed
+from everloop.adapters.capture.notes import (
+    decode_page,
+    guidance_entries,
+    learnings_entries,
+    list_item_entries,
+)
 from everloop.errors import Invalid
 
 PAGE = """# Shop
@@ -31,7 +36,7 @@ Some words about the project.
 
 
 def test_each_list_item_is_an_entry_with_its_headings() -> None:
-    found = listed(PAGE, scope="project:shop")
+    found = list_item_entries(PAGE, scope="project:shop")
     assert [entry.description for entry in found] == [
         "Use two spaces for indentation, never tabs",
         "Keep functions short:",
@@ -45,7 +50,7 @@ def test_each_list_item_is_an_entry_with_its_headings() -> None:
 def test_learnings_are_list_items_and_sections() -> None:
     slow = "## Slow imports\nnumpy is slow.\n\nLoad it late.\n\n"
     page = f"# Learnings\n\n{slow}## Log\n- Flush before you rename a file\n"
-    found = learned(page, scope="user")
+    found = learnings_entries(page, scope="user")
     assert [(entry.description, entry.key) for entry in found] == [
         ("Flush before you rename a file", ""),
         ("Slow imports", "Slow imports"),
@@ -65,42 +70,42 @@ Integration tests use a real database.
 
 
 def test_a_page_of_guidance_is_one_entry() -> None:
-    [entry] = guidance(FEEDBACK, name="no_mocks.md", scope="project:shop")
+    [entry] = guidance_entries(FEEDBACK, name="no_mocks.md", scope="project:shop")
     assert (entry.key, entry.description) == ("no-mocks", "Integration tests use a real database")
     assert entry.body.endswith("**Why:** mocks hid a broken migration.")
 
 
 def test_the_type_of_a_page_may_be_under_metadata() -> None:
     page = "---\nname: a\nmetadata:\n  type: project\n---\nFrozen until Thursday.\n"
-    assert guidance(page, name="a.md", scope="user") == []
+    assert guidance_entries(page, name="a.md", scope="user") == []
 
 
 @pytest.mark.parametrize("kind", ["user", "project", "reference"])
 def test_a_descriptive_page_is_skipped(kind: str) -> None:
     page = FEEDBACK.replace("type: feedback", f"type: {kind}")
-    assert guidance(page, name="x.md", scope="user") == []
+    assert guidance_entries(page, name="x.md", scope="user") == []
 
 
 def test_the_index_of_a_memory_folder_is_skipped() -> None:
     page = "- [No mocks](no_mocks.md): integration tests use a real database\n"
-    assert guidance(page, name="MEMORY.md", scope="user") == []
+    assert guidance_entries(page, name="MEMORY.md", scope="user") == []
 
 
 def test_a_page_without_front_matter_is_a_list() -> None:
-    [entry] = guidance("- Never mock the database\n", name="debugging.md", scope="user")
+    [entry] = guidance_entries("- Never mock the database\n", name="debugging.md", scope="user")
     assert entry.description == "Never mock the database"
 
 
 def test_invalid_front_matter_is_rejected() -> None:
     with pytest.raises(Invalid, match="not closed"):
-        guidance("---\nname: x\n", name="x.md", scope="user")
+        guidance_entries("---\nname: x\n", name="x.md", scope="user")
 
 
 def test_a_page_that_is_not_utf8_is_rejected_with_its_line() -> None:
     with pytest.raises(Invalid, match="line 2: not UTF-8"):
-        decoded(b"fine\n\xff\n")
+        decode_page(b"fine\n\xff\n")
 
 
 def test_line_ends_of_other_systems_are_read_the_same() -> None:
-    windows = decoded(b"\xef\xbb\xbf" + PAGE.replace("\n", "\r\n").encode())
-    assert listed(windows, scope="user") == listed(PAGE, scope="user")
+    windows = decode_page(b"\xef\xbb\xbf" + PAGE.replace("\n", "\r\n").encode())
+    assert list_item_entries(windows, scope="user") == list_item_entries(PAGE, scope="user")

@@ -8,21 +8,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from everloop.adapters.capture.transcript_turns import hear_transcript, heard_in
+from everloop.adapters.capture.transcript_turns import detect_transcript_feedback, newest_user_turns
 from everloop.app import Engine
-from everloop.lessons.feedback.projection import shown_in
-from everloop.lessons.feedback.settings import SentimentSettings
-from everloop.lessons.feedback.turns import Shown
+from everloop.lessons.feedback.projection import shown_lessons
+from everloop.lessons.feedback.settings import FeedbackSettings
+from everloop.lessons.feedback.turns import CandidateLesson
 from everloop.lessons.model.commands import ProposeLesson, ShowManifest
 from everloop.lessons.model.events import FeedbackGiven
 from everloop.log import Context
 from everloop.memory.model.commands import GrantAudience
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.model import ScriptedModel
 
 HOST = Context(actor="agent:claude-code", session="s-1")
-LIMITS = SentimentSettings()
-SHOWN = (Shown("les-1", "Use pnpm"),)
+LIMITS = FeedbackSettings()
+SHOWN = (CandidateLesson("les-1", "Use pnpm"),)
 
 
 def line(role: str, content: Any, second: int, **more: Any) -> bytes:
@@ -66,7 +66,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_an_assistants_lines_are_one_turn_with_the_lessons_it_reported(path: Path) -> None:
-    first, second = heard_in(path, SHOWN, LIMITS)
+    first, second = newest_user_turns(path, SHOWN, LIMITS)
     assert (first.text, first.before) == ("install the packages", ())
     assert (second.turn_id, second.text, second.host_version) == (
         "user-20",
@@ -83,15 +83,15 @@ def test_only_the_newest_turns_are_processed_with_a_few_before_each(path: Path) 
     with path.open("ab") as file:
         for second in range(21, 40):
             file.write(line("user", f"and {second}", second))
-    heard = heard_in(path, SHOWN, LIMITS)
+    heard = newest_user_turns(path, SHOWN, LIMITS)
     assert [each.text for each in heard] == [f"and {second}" for second in range(34, 40)]
     assert all(len(each.before) == LIMITS.turns_max for each in heard)
 
 
 def test_only_the_end_of_a_long_transcript_is_read(path: Path) -> None:
     path.write_bytes(line("user", "x" * 5_000, 1) + b"".join(TALK))
-    small = SentimentSettings(tail_bytes=2_000)
-    assert [each.text for each in heard_in(path, SHOWN, small)] == [
+    small = FeedbackSettings(tail_bytes=2_000)
+    assert [each.text for each in newest_user_turns(path, SHOWN, small)] == [
         "install the packages",
         "that's wrong",
     ]
@@ -102,7 +102,7 @@ def test_a_call_that_names_no_lesson_reports_none(tmp_path: Path, given: Any) ->
     call = {"type": "tool_use", "name": "mcp__everloop__report_use", "input": given}
     path = tmp_path / "s.jsonl"
     path.write_bytes(line("assistant", [*said("done"), call], 1) + line("user", "wrong", 2))
-    [heard] = heard_in(path, SHOWN, LIMITS)
+    [heard] = newest_user_turns(path, SHOWN, LIMITS)
     assert heard.before[0].lesson_ids == ()
 
 
@@ -111,7 +111,7 @@ def test_a_call_that_names_no_lesson_reports_none(tmp_path: Path, given: Any) ->
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "log.db", world=Stage().world) as made:
+    with Engine.open(tmp_path / "log.db", world=DeterministicWorld().world) as made:
         made.do(GrantAudience(HOST.actor, ("*",)))
         for lesson_id, text in (("les-1", "Use pnpm"), ("les-2", "Run the tests")):
             made.do(ProposeLesson(lesson_id, text, text), by=Context(actor="agent:other"))
@@ -120,7 +120,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 def shown(engine: Engine, by: Context = HOST) -> list[str]:
     with engine.reading() as reader:
-        return [each.lesson_id for each in shown_in(reader, by, limit=20)]
+        return [each.lesson_id for each in shown_lessons(reader, by, limit=20)]
 
 
 def test_lessons_shown_in_a_session_are_listed_newest_first(engine: Engine) -> None:
@@ -145,7 +145,7 @@ def test_a_revoked_host_gets_no_information_about_shown_lessons(engine: Engine) 
 
 def _hear(engine: Engine, path: Path, model: ScriptedModel) -> list[str]:
     listener = engine.listener(model)
-    outcomes = hear_transcript(listener, engine.log, path, by=HOST, limits=LIMITS)
+    outcomes = detect_transcript_feedback(listener, engine.log, path, by=HOST, limits=LIMITS)
     return [outcome.kind for outcome in outcomes]
 
 
@@ -159,7 +159,7 @@ def test_blame_in_a_transcript_reaches_the_lesson_once(engine: Engine, path: Pat
     model = ScriptedModel([msgspec.json.encode({"opinions": [opinion]}).decode()])
     assert _hear(engine, path, model) == ["ignored", "heard"]
     assert _hear(engine, path, model) == ["ignored", "heard"]
-    assert len(model.asked) == 1
+    assert len(model.calls) == 1
     heard = list(engine.log.read("lesson:les-1"))
     assert sum(isinstance(fact.event, FeedbackGiven) for fact in heard) == 1
 

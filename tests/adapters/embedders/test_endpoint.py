@@ -17,7 +17,7 @@ from everloop.app import Engine
 from everloop.errors import Invalid, ModelFailed
 from everloop.log import Context
 from everloop.memory.model.commands import RememberItem
-from everloop.memory.retrieval.results import Asked
+from everloop.memory.retrieval.results import SearchQuery
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 
@@ -204,7 +204,7 @@ def test_a_query_waits_for_a_slow_endpoint_up_to_the_set_timeout(tmp_path: Path,
     with Engine.open(tmp_path, settings=settings) as engine:
         engine.memory.remember(RememberItem("a", "The spare key hangs in the shed"), by=Context())
         assert engine.memory.embed_briefly() == 0
-        answer = engine.memory.recall("user", Asked("spare key"))
+        answer = engine.memory.recall("user", SearchQuery("spare key"))
         Endpoint.held.set()
         assert [hit.item.item_id for hit in answer.hits] == ["a"]
         assert "only words were searched" in answer.notes[0]

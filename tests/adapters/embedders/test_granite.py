@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from everloop.adapters.embedders.bpe import BytePairs
+from everloop.adapters.embedders.bpe import BpeTokenizer
 from everloop.adapters.embedders.granite import Floats, GraniteEmbedder, batches, equal_spans
 from everloop.errors import ModelFailed
 
@@ -73,6 +73,6 @@ def test_texts_of_one_length_attend_together() -> None:
 
 def test_byte_pairs_merge_in_the_order_of_the_rules() -> None:
     vocabulary = {"<s>": 0, "</s>": 2, "<unk>": 3, "a": 4, "b": 5, "c": 6, "ab": 7, "bc": 8}
-    tokenizer = BytePairs({"model": {"vocab": vocabulary, "merges": ["b c", ["a", "b"]]}})
-    assert tokenizer.ids("abc", tokens_max=8) == [0, 4, 8, 2]
-    assert tokenizer.ids("abab", tokens_max=3) == [0, 7, 2]
+    tokenizer = BpeTokenizer({"model": {"vocab": vocabulary, "merges": ["b c", ["a", "b"]]}})
+    assert tokenizer.encode("abc", tokens_max=8) == [0, 4, 8, 2]
+    assert tokenizer.encode("abab", tokens_max=3) == [0, 7, 2]

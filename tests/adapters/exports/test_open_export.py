@@ -18,13 +18,13 @@ from tests.adapters.exports.samples import (
     write_zip,
 )
 
-from everloop.adapters.exports.json_stream import elements
+from everloop.adapters.exports.json_stream import list_elements
 from everloop.adapters.exports.open_export import open_export
 from everloop.errors import Invalid, NotFound
-from everloop.thread.settings import Importing
-from everloop.thread.transfer.parsed_export import Chat, Trouble
+from everloop.thread.settings import ImportLimits
+from everloop.thread.transfer.parsed_export import ImportProblem, ParsedChat
 
-LIMITS = Importing()
+LIMITS = ImportLimits()
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -33,15 +33,15 @@ values = st.recursive(
 )
 
 
-def chats(path: Path, limits: Importing = LIMITS) -> list[Chat]:
-    return [one for one in open_export(path, limits).chats() if isinstance(one, Chat)]
+def chats(path: Path, limits: ImportLimits = LIMITS) -> list[ParsedChat]:
+    return [one for one in open_export(path, limits).chats() if isinstance(one, ParsedChat)]
 
 
-def troubles(path: Path) -> list[Trouble]:
-    return [one for one in open_export(path, LIMITS).chats() if isinstance(one, Trouble)]
+def troubles(path: Path) -> list[ImportProblem]:
+    return [one for one in open_export(path, LIMITS).chats() if isinstance(one, ImportProblem)]
 
 
-def words(chat: Chat) -> list[tuple[str, str]]:
+def words(chat: ParsedChat) -> list[tuple[str, str]]:
     return [(said.role, said.text) for said in chat.messages]
 
 
@@ -58,7 +58,7 @@ class Drops(io.RawIOBase):
 @given(st.lists(st.lists(values) | st.dictionaries(st.text(), values)), st.booleans())
 def test_list_elements_are_found_at_any_chunk_size(whole: list[Any], spaced: bool) -> None:
     content = json.dumps(whole, indent=1 if spaced else None, ensure_ascii=spaced).encode()
-    found = elements(Drops(content), "x", bytes_max=10**6, depth_max=200)  # type: ignore[arg-type]
+    found = list_elements(Drops(content), "x", bytes_max=10**6, depth_max=200)  # type: ignore[arg-type]
     assert [json.loads(element) for _, element in found] == whole
 
 
@@ -126,7 +126,7 @@ def test_a_long_transcript_is_split_into_batches_of_one_conversation(tmp_path: P
     lines: list[samples.Json] = [
         {"role": "user", "text": f"{number}", "at": 1_700_000_000 + number} for number in range(25)
     ]
-    found = chats(write_lines(tmp_path / "x.jsonl", lines), Importing(batch=10))
+    found = chats(write_lines(tmp_path / "x.jsonl", lines), ImportLimits(batch=10))
     assert [len(chat.messages) for chat in found] == [10, 10, 5]
     assert len({chat.external_id for chat in found}) == 1
 
@@ -191,13 +191,13 @@ def test_a_file_that_is_not_an_export_is_rejected_with_a_hint(
 def test_a_too_long_element_is_rejected_before_it_is_fully_read(tmp_path: Path) -> None:
     path = write_list(tmp_path / "c.json", claude(1, "x" * 3_000_000))
     with pytest.raises(Invalid, match="more than 1,000 bytes"):
-        chats(path, Importing(conversation_bytes_max=1_000))
+        chats(path, ImportLimits(conversation_bytes_max=1_000))
 
 
 def test_a_line_that_is_too_long_is_refused(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "x.jsonl", [{"role": "user", "text": "x" * 2_000, "at": 1}])
     with pytest.raises(Invalid, match=r"x\.jsonl, line 1"):
-        chats(path, Importing(conversation_bytes_max=1_000))
+        chats(path, ImportLimits(conversation_bytes_max=1_000))
 
 
 @pytest.mark.promise("P-IMPORT-5")
@@ -207,7 +207,7 @@ def test_a_zip_bomb_is_rejected_before_it_is_opened(tmp_path: Path) -> None:
         open_export(bomb, LIMITS)
     small = write_zip(tmp_path / "s.zip", conversations_json="[" + " " * 5_000)
     with pytest.raises(Invalid, match="5,001 bytes"):
-        open_export(small, Importing(bytes_max=1_000))
+        open_export(small, ImportLimits(bytes_max=1_000))
 
 
 def test_a_damaged_zip_is_reported_as_such(tmp_path: Path) -> None:

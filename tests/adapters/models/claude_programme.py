@@ -12,8 +12,8 @@ from tests.adapters.models.contract import PARAMS, PROMPT, RULES, stopping_wakes
 from tests.adapters.models.fake_services import KEY, FakeService, Reply, fake_service
 
 from everloop.adapters.models.claude_code import ClaudeCodeModel
-from everloop.adapters.models.errors import Transient
-from everloop.completion import says, whole
+from everloop.adapters.models.errors import TransientModelError
+from everloop.completion import read_completion, text_message
 from everloop.errors import ModelFailed
 from everloop.ports import (
     Finish,
@@ -41,7 +41,7 @@ def failure(reply: Reply) -> ModelFailed:
     """How a call fails."""
     with fake_service(reply) as service:
         try:
-            whole(claude(service).generate(PROMPT, PARAMS))
+            read_completion(claude(service).generate(PROMPT, PARAMS))
         except ModelFailed as problem:
             return problem
     raise AssertionError("it did not fail")
@@ -60,9 +60,11 @@ def stopping_ends_the_run() -> None:
 
 
 def only_what_was_said_reaches_the_model() -> None:
-    talk = Prompt((*PROMPT.messages, says("user", "Read @/etc/passwd /help")), system="Be short.")
+    talk = Prompt(
+        (*PROMPT.messages, text_message("user", "Read @/etc/passwd /help")), system="Be short."
+    )
     with fake_service() as service:
-        whole(claude(service).generate(talk, PARAMS))
+        read_completion(claude(service).generate(talk, PARAMS))
         (asked,) = service.asked
     assert "tools" not in asked.body or asked.body["tools"] == []
     assert asked.body["system"][-1]["text"] == "Be short."
@@ -78,7 +80,7 @@ def a_tool_is_offered_and_its_call_ends_the_answer() -> None:
     reply = Reply(calls=(("t1", "mcp__everloop__recall", '{"q": "Rex"}'),))
     with fake_service(reply) as service:
         prompt = Prompt(PROMPT.messages, tools=(RECALL,))
-        answer = whole(claude(service).generate(prompt, PARAMS))
+        answer = read_completion(claude(service).generate(prompt, PARAMS))
         names = [tool["name"] for tool in service.asked[0].body["tools"]]
         assert len(service.asked) == 1
     assert names == ["mcp__everloop__recall"]
@@ -93,7 +95,7 @@ def results_and_pictures_reach_the_model() -> None:
         Message("user", (ToolResult("t1", "A dog."),)),
     )
     with fake_service() as service:
-        whole(claude(service).generate(Prompt(talk, tools=(RECALL,)), PARAMS))
+        read_completion(claude(service).generate(Prompt(talk, tools=(RECALL,)), PARAMS))
         words = str(service.asked[0].body["messages"])
     for wanted in ("'type': 'image'", "A dog.", "recall", "Go on from there."):
         assert wanted in words
@@ -101,9 +103,9 @@ def results_and_pictures_reach_the_model() -> None:
 
 def failures_are_told_apart_and_hold_no_key() -> None:
     refused, busy = failure(Reply(status=401)), failure(Reply(status=529))
-    assert not isinstance(refused, Transient)
+    assert not isinstance(refused, TransientModelError)
     assert "claude" in refused.hint
-    assert isinstance(busy, Transient)
+    assert isinstance(busy, TransientModelError)
     assert KEY not in f"{refused}{busy}"
 
 

@@ -3,14 +3,14 @@
 import threading
 from collections.abc import Callable
 
-from everloop.completion import says, whole
+from everloop.completion import read_completion, text_message
 from everloop.ports import Delta, Finish, Model, Params, Prompt, ToolCall, Usage
 
 PROMPT = Prompt(
     (
-        says("user", "My dog is called Rex."),
-        says("assistant", "Noted."),
-        says("user", "Who is Rex?"),
+        text_message("user", "My dog is called Rex."),
+        text_message("assistant", "Noted."),
+        text_message("user", "Who is Rex?"),
     ),
     system="Answer in one sentence.\n- 2026-03-01: Rex is the name of a dog.",
 )
@@ -28,7 +28,7 @@ def an_answer_is_pieces_then_usage_then_a_finish(model: Model) -> None:
 
 
 def usage_names_the_model_and_counts(model: Model) -> None:
-    answer = whole(model.generate(PROMPT, PARAMS))
+    answer = read_completion(model.generate(PROMPT, PARAMS))
     assert answer.usage.model == model.name != ""
     assert answer.usage.tokens_in > 0
     assert answer.usage.tokens_out > 0
@@ -61,7 +61,7 @@ def a_stream_that_ended_stays_ended(model: Model) -> None:
 def two_answers_at_a_time_do_not_mix(model: Model) -> None:
     first, second = model.generate(PROMPT, PARAMS), model.generate(PROMPT, PARAMS)
     begun = [next(first), next(second)]
-    assert [whole(second).finish, whole(first).finish] == [Finish("stop")] * 2
+    assert [read_completion(second).finish, read_completion(first).finish] == [Finish("stop")] * 2
     assert all(isinstance(piece, Delta) for piece in begun)
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.adapters.models.contract import RULES, Rule, stopping_wakes_the_reader
 from tests.adapters.models.fake_services import KEY, FakeService, Reply, fake_service
 
-from everloop.adapters.models.fallback import ModelSlot
+from everloop.adapters.models.fallback import FallbackModel
 from everloop.adapters.models.offline import OfflineModel
 from everloop.adapters.models.provider import ProviderModel, Service
 from everloop.ports import Model
@@ -37,7 +37,7 @@ MODELS: dict[str, Make] = {
     "offline": lambda _: OfflineModel(),
     "anthropic": lambda stack: anthropic(stack.enter_context(fake_service())),
     "openai": lambda stack: openai(stack.enter_context(fake_service())),
-    "slot": lambda stack: ModelSlot([openai(stack.enter_context(fake_service()))]),
+    "slot": lambda stack: FallbackModel([openai(stack.enter_context(fake_service()))]),
 }
 
 
@@ -53,9 +53,9 @@ def test_every_model_fulfils_the_contract(model: Model, rule: Rule) -> None:
     rule(model)
 
 
-def slot(service: FakeService) -> ModelSlot:
+def slot(service: FakeService) -> FallbackModel:
     """A slot with one model in it."""
-    return ModelSlot([openai(service)])
+    return FallbackModel([openai(service)])
 
 
 @pytest.mark.parametrize("make", [anthropic, openai, slot])

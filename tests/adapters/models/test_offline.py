@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from everloop.adapters.models.offline import ABLE, NOTHING, WHAT_IT_IS, OfflineModel
-from everloop.completion import Declined, says, structured, whole
-from everloop.memory.summaries.compress import Gist
+from everloop.adapters.models.offline import CAPABILITIES, NOTHING, SELF_DESCRIPTION, OfflineModel
+from everloop.completion import Declined, generate_structured, read_completion, text_message
+from everloop.memory.summaries.compress import SummaryText
 from everloop.ports import Message, Params, Prompt
 
 CONTEXT = """\
@@ -35,8 +35,8 @@ class Notes(msgspec.Struct, frozen=True):
 
 def said(question: str, *before: Message, system: str = CONTEXT, tokens_max: int = 400) -> str:
     """What it answers."""
-    prompt = Prompt((*before, says("user", question)), system=system)
-    return whole(OfflineModel().generate(prompt, Params(tokens_max=tokens_max))).text
+    prompt = Prompt((*before, text_message("user", question)), system=system)
+    return read_completion(OfflineModel().generate(prompt, Params(tokens_max=tokens_max))).text
 
 
 @pytest.mark.parametrize(
@@ -62,22 +62,25 @@ def test_instructions_are_not_quoted() -> None:
 
 
 def test_it_quotes_user_messages_and_never_its_own_answers() -> None:
-    before = (says("user", "My sister is called Ida."), says("assistant", "Your sister is a spy."))
+    before = (
+        text_message("user", "My sister is called Ida."),
+        text_message("assistant", "Your sister is a spy."),
+    )
     answer = said("What is my sister called?", *before, system="")
     assert "Earlier: “My sister is called Ida.”" in answer
     assert "spy" not in answer
 
 
 def test_a_question_is_quoted_only_if_there_is_nothing_else() -> None:
-    asked = says("user", "How is my sister?")
-    told = says("user", "My sister is called Ida.")
+    asked = text_message("user", "How is my sister?")
+    told = text_message("user", "My sister is called Ida.")
     assert "How is" not in said("What is my sister called?", asked, told, system="")
     assert "How is" in said("What is my sister called?", asked, system="")
 
 
 @pytest.mark.parametrize("question", ["tea or coffee?", "What about France?", "Summarise this."])
 def test_every_answer_says_what_it_is_and_how_to_get_a_model(question: str) -> None:
-    assert said(question).endswith(WHAT_IT_IS)
+    assert said(question).endswith(SELF_DESCRIPTION)
 
 
 @pytest.mark.parametrize(
@@ -85,17 +88,17 @@ def test_every_answer_says_what_it_is_and_how_to_get_a_model(question: str) -> N
     ["What can you do for me, and what do you remember?", "who are you?", "Help!"],
 )
 def test_asked_about_itself_it_says_what_it_can_do(question: str) -> None:
-    assert said(question).startswith(ABLE)
-    assert said(question, system="").startswith(ABLE)
+    assert said(question).startswith(CAPABILITIES)
+    assert said(question, system="").startswith(CAPABILITIES)
 
 
 def test_asked_what_it_knows_about_something_it_quotes() -> None:
-    assert not said("What do you know about the boiler?").startswith(ABLE)
+    assert not said("What do you know about the boiler?").startswith(CAPABILITIES)
 
 
 def test_a_summary_is_made_of_dated_sentences_within_the_budget() -> None:
     assert "2026-03-04: We decided to use PostgreSQL" in said("Please summarise what you know.")
-    short = said("Summarise it.", tokens_max=20).removesuffix(WHAT_IT_IS)
+    short = said("Summarise it.", tokens_max=20).removesuffix(SELF_DESCRIPTION)
     assert 0 < len(short) < 120
 
 
@@ -108,28 +111,30 @@ def test_a_text_without_dates_is_summarised_without_dates() -> None:
 
 
 def test_a_summary_follows_the_requested_schema() -> None:
-    prompt = Prompt((says("user", "2026-01-01: The boat sank."),), system="Summarise this day.")
-    made = structured(OfflineModel(), prompt, Gist)
-    assert made == Gist("The boat sank.", "2026-01-01: The boat sank.")
+    prompt = Prompt(
+        (text_message("user", "2026-01-01: The boat sank."),), system="Summarise this day."
+    )
+    made = generate_structured(OfflineModel(), prompt, SummaryText)
+    assert made == SummaryText("The boat sank.", "2026-01-01: The boat sank.")
 
 
 def test_a_summary_of_nothing_is_declined() -> None:
-    prompt = Prompt((says("user", ""),), system="Summarise this day.")
-    assert isinstance(structured(OfflineModel(), prompt, Gist), Declined)
+    prompt = Prompt((text_message("user", ""),), system="Summarise this day.")
+    assert isinstance(generate_structured(OfflineModel(), prompt, SummaryText), Declined)
     assert "cannot sum that up" in said("Summarise this.", system="")
 
 
 def test_other_values_are_empty_or_declined() -> None:
-    prompt = Prompt((says("user", "I love it!"),))
-    assert structured(OfflineModel(), prompt, Notes) == Notes()
-    assert isinstance(structured(OfflineModel(), prompt, Judgement), Declined)
+    prompt = Prompt((text_message("user", "I love it!"),))
+    assert generate_structured(OfflineModel(), prompt, Notes) == Notes()
+    assert isinstance(generate_structured(OfflineModel(), prompt, Judgement), Declined)
 
 
 def test_equal_prompts_get_equal_answers_and_cost_nothing() -> None:
     assert said("tea or coffee?") == said("tea or coffee?")
-    prompt = Prompt((says("user", "tea"),))
-    assert whole(OfflineModel().generate(prompt, Params())).usage.cost_usd == 0
+    prompt = Prompt((text_message("user", "tea"),))
+    assert read_completion(OfflineModel().generate(prompt, Params())).usage.cost_usd == 0
 
 
 def test_an_empty_prompt_is_answered_too() -> None:
-    assert whole(OfflineModel().generate(Prompt(()), Params())).text.startswith(NOTHING)
+    assert read_completion(OfflineModel().generate(Prompt(()), Params())).text.startswith(NOTHING)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.adapters.models.fake_services import KEY, FakeService, Reply, fake_service
 
-from everloop.adapters.models.errors import Transient
+from everloop.adapters.models.errors import TransientModelError
 from everloop.adapters.models.provider import ProviderModel, Service
-from everloop.completion import says, whole
+from everloop.completion import read_completion, text_message
 from everloop.errors import ModelFailed
 from everloop.ports import (
     Delta,
@@ -25,7 +25,7 @@ from everloop.ports import (
     ToolResult,
 )
 
-ASK = Prompt((says("user", "Who is Rex?"),), system="Be short.")
+ASK = Prompt((text_message("user", "Who is Rex?"),), system="Be short.")
 RECALL = Tool("recall", "Find a memory.", {"type": "object", "properties": {"q": {}}})
 SERVICES = ("anthropic", "openai", "ollama")
 BAD = '{"q": '
@@ -48,38 +48,38 @@ def model_of(name: str, service: FakeService) -> ProviderModel:
 def failure(name: str, reply: Reply, prompt: Prompt = ASK, timeout_s: float = 20) -> ModelFailed:
     """How a call fails."""
     with fake_service(reply) as service, pytest.raises(ModelFailed) as caught:
-        whole(model_of(name, service).generate(prompt, Params(timeout_s=timeout_s)))
+        read_completion(model_of(name, service).generate(prompt, Params(timeout_s=timeout_s)))
     return caught.value
 
 
 def body_of(name: str, prompt: Prompt, params: Params) -> dict[str, Any]:
     """What is sent."""
     with fake_service() as service:
-        whole(model_of(name, service).generate(prompt, params))
+        read_completion(model_of(name, service).generate(prompt, params))
         return service.asked[0].body
 
 
 def test_tokens_are_those_the_service_counted(name: str) -> None:
     with fake_service() as service:
-        usage = whole(model_of(name, service).generate(ASK, Params())).usage
+        usage = read_completion(model_of(name, service).generate(ASK, Params())).usage
     assert (usage.tokens_in, usage.tokens_out) == (11, 7)
 
 
 def test_a_call_has_its_list_price_and_local_calls_are_free(name: str) -> None:
     with fake_service() as service:
-        cost = whole(model_of(name, service).generate(ASK, Params())).usage.cost_usd
+        cost = read_completion(model_of(name, service).generate(ASK, Params())).usage.cost_usd
     assert cost == 0 if name == "ollama" else 0 < (cost or 0) < 0.001
 
 
 def test_a_model_that_the_list_does_not_know_has_no_price() -> None:
     with fake_service() as service:
         model = ProviderModel(Service("endpoint", f"{service.url}/v1"), "something-new")
-        assert whole(model.generate(ASK, Params())).usage.cost_usd is None
+        assert read_completion(model.generate(ASK, Params())).usage.cost_usd is None
 
 
 def test_tokens_are_estimated_if_the_service_reports_none() -> None:
     with fake_service(Reply(counted=False)) as service:
-        usage = whole(model_of("openai", service).generate(ASK, Params())).usage
+        usage = read_completion(model_of("openai", service).generate(ASK, Params())).usage
     assert usage.tokens_in > 5
     assert usage.tokens_out > 1
 
@@ -87,7 +87,7 @@ def test_tokens_are_estimated_if_the_service_reports_none() -> None:
 def test_a_tool_call_is_assembled_and_ends_the_answer(name: str) -> None:
     two = (("t1", "recall", '{"q": "Rex"}'), ("t2", "recall", ""))
     with fake_service(Reply(calls=two)) as service:
-        answer = whole(model_of(name, service).generate(ASK, Params()))
+        answer = read_completion(model_of(name, service).generate(ASK, Params()))
     calls = (ToolCall("t1", "recall", {"q": "Rex"}), ToolCall("t2", "recall", {}))
     assert (answer.text, answer.calls) == ("Hello there.", calls)
     assert answer.finish == Finish("tools")
@@ -137,31 +137,31 @@ def test_a_schema_is_sent_to_services_that_support_it() -> None:
 )
 def test_finish_reasons_are_translated(name: str, native: str, other: str, reason: str) -> None:
     with fake_service(Reply(finish=native if name == "anthropic" else other)) as service:
-        answer = whole(model_of(name, service).generate(ASK, Params()))
+        answer = read_completion(model_of(name, service).generate(ASK, Params()))
     assert answer.finish.reason == reason
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
 def test_transient_errors_are_distinguished(name: str, status: int) -> None:
-    assert isinstance(failure(name, Reply(status=status)), Transient)
+    assert isinstance(failure(name, Reply(status=status)), TransientModelError)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
 def test_permanent_errors_have_a_hint(name: str, status: int) -> None:
     problem = failure(name, Reply(status=status))
-    assert not isinstance(problem, Transient)
+    assert not isinstance(problem, TransientModelError)
     assert str(status) in str(problem)
     assert "docs/models.md" in problem.hint
 
 
 def test_retry_after_is_respected(name: str) -> None:
     problem = failure(name, Reply(status=429, headers=(("Retry-After", "7"),)))
-    assert isinstance(problem, Transient)
+    assert isinstance(problem, TransientModelError)
     assert problem.after_s == 7
     dated = failure(
         name, Reply(status=429, headers=(("Retry-After", "Wed, 21 Oct 2026 07:28:00 GMT"),))
     )
-    assert isinstance(dated, Transient)
+    assert isinstance(dated, TransientModelError)
     assert dated.after_s is None
 
 
@@ -178,7 +178,7 @@ def test_a_truncated_answer_is_a_failure(name: str, then: str, pieces: tuple[str
 
 def test_a_timeout_is_a_transient_failure(name: str) -> None:
     problem = failure(name, Reply(then="stall"), timeout_s=0.2)
-    assert isinstance(problem, Transient)
+    assert isinstance(problem, TransientModelError)
     assert "nothing for 0.2 s" in str(problem)
 
 
@@ -188,20 +188,20 @@ def test_arguments_that_cannot_be_read_are_a_failure(name: str) -> None:
 
 def test_a_refused_connection_is_a_transient_failure() -> None:
     model = ProviderModel(Service("ollama", "http://127.0.0.1:9/v1", free=True), "llama3.2")
-    with pytest.raises(Transient, match="ollama:llama3"):
-        whole(model.generate(ASK, Params()))
+    with pytest.raises(TransientModelError, match="ollama:llama3"):
+        read_completion(model.generate(ASK, Params()))
 
 
 def test_a_service_that_the_library_does_not_know_is_a_failure() -> None:
     with pytest.raises(ModelFailed, match="nowhere"):
-        whole(ProviderModel(Service("nowhere"), "x").generate(ASK, Params()))
+        read_completion(ProviderModel(Service("nowhere"), "x").generate(ASK, Params()))
 
 
 def test_a_key_is_in_no_error_and_no_representation(name: str) -> None:
     with fake_service(Reply(status=401)) as service:
         model = model_of(name, service)
         with pytest.raises(ModelFailed) as caught:
-            whole(model.generate(ASK, Params()))
+            read_completion(model.generate(ASK, Params()))
         assert service.asked
     told = "".join(traceback.format_exception(caught.value)) + caught.value.hint
     assert KEY not in told + repr(model) + repr(vars(model))

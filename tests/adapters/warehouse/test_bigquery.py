@@ -23,9 +23,9 @@ from everloop.adapters.warehouse.bigquery import COLUMNS, BigQueryTable, open_bi
 from everloop.errors import Conflict, EverloopError, Forbidden, Invalid, NotFound, Unavailable
 from everloop.log import Draft, Log
 from everloop.log.model.facts import NoteWritten
-from everloop.log.model.record import moment
-from everloop.log.transfer.warehouse import Copied, Sink, SinkLimits
-from everloop.testing.deterministic import Stage
+from everloop.log.model.record import from_microseconds
+from everloop.log.transfer.warehouse import SinkLimits, SyncResult, WarehouseSync
+from everloop.testing.deterministic import DeterministicWorld
 
 PLACE = "demo-project.copy"
 MAKING = ("/datasets", "/tables")
@@ -40,7 +40,7 @@ def google() -> Generator[FakeBigQuery]:
 @pytest.fixture
 def log(tmp_path: Path) -> Generator[Log]:
     """A log of three notes; the third was derived from the first."""
-    opened = Stage().open(tmp_path / "log.db")
+    opened = DeterministicWorld().open(tmp_path / "log.db")
     opened.append("notes", [NoteWritten("one"), NoteWritten("zwei: ü")], actor="user")
     opened.append("notes", [Draft(NoteWritten("from one"), (1,))], actor="agent:x")
     yield opened
@@ -55,8 +55,8 @@ def _table(google: FakeBigQuery) -> BigQueryTable:
     return open_bigquery(PLACE, "log", _limits(google))
 
 
-def _sink(log: Log, google: FakeBigQuery) -> Sink:
-    return Sink(log, _table(google), _limits(google))
+def _sink(log: Log, google: FakeBigQuery) -> WarehouseSync:
+    return WarehouseSync(log, _table(google), _limits(google))
 
 
 def _is_whole(log: Log, google: FakeBigQuery) -> bool:
@@ -77,7 +77,7 @@ def _is_whole(log: Log, google: FakeBigQuery) -> bool:
 def test_a_copy_has_one_row_for_each_record(log: Log, google: FakeBigQuery) -> None:
     told: list[tuple[int, int]] = []
     copied = _sink(log, google).catch_up(lambda done, total: told.append((done, total)))
-    assert copied == Copied(records=3, erased=0, head=3)
+    assert copied == SyncResult(records=3, erased=0, head=3)
     assert told == [(2, 3), (3, 3)]
     third, record = google.rows()[2], log.record(3)
     assert (third["stream"], third["branch"], third["version"]) == ("notes", "main", 3)
@@ -85,7 +85,9 @@ def test_a_copy_has_one_row_for_each_record(log: Log, google: FakeBigQuery) -> N
     assert json.loads(third["data"]) == {"text": "from one"}
     assert (third["actor"], third["because"]) == ("agent:x", "[1]")
     assert third["request_id"] == record.request_id
-    assert third["recorded_at"] == moment(record.recorded_us).isoformat().replace("+00:00", "Z")
+    assert third["recorded_at"] == from_microseconds(record.recorded_us).isoformat().replace(
+        "+00:00", "Z"
+    )
     assert _is_whole(log, google)
 
 
@@ -105,9 +107,9 @@ def test_dataset_and_table_are_made_if_they_are_missing(log: Log, google: FakeBi
 
 def test_running_it_again_copies_only_what_is_new(log: Log, google: FakeBigQuery) -> None:
     _sink(log, google).catch_up()
-    assert _sink(log, google).catch_up() == Copied(0, 0, 3)
+    assert _sink(log, google).catch_up() == SyncResult(0, 0, 3)
     log.append("notes", [NoteWritten("four")], actor="user")
-    assert _sink(log, google).catch_up() == Copied(1, 0, 4)
+    assert _sink(log, google).catch_up() == SyncResult(1, 0, 4)
     assert _is_whole(log, google)
 
 
@@ -115,16 +117,16 @@ def test_a_following_copy_sends_no_queries_while_idle(log: Log, google: FakeBigQ
     sink = _sink(log, google)
     sink.catch_up()
     before = len(google.calls)
-    assert sink.catch_up() == Copied(0, 0, 3)
+    assert sink.catch_up() == SyncResult(0, 0, 3)
     assert len(google.calls) == before
     log.append("notes", [NoteWritten("four")], actor="user")
-    assert sink.catch_up() == Copied(1, 0, 4)
+    assert sink.catch_up() == SyncResult(1, 0, 4)
 
 
 def test_a_purge_reaches_rows_that_were_copied_before(log: Log, google: FakeBigQuery) -> None:
     _sink(log, google).catch_up()
     log.purge([1], reason="privacy", actor="user")
-    assert _sink(log, google).catch_up() == Copied(records=1, erased=2, head=4)
+    assert _sink(log, google).catch_up() == SyncResult(records=1, erased=2, head=4)
     assert [row["data"] is None for row in google.rows()] == [True, False, True, False]
     assert _is_whole(log, google)
 
@@ -145,7 +147,7 @@ def test_a_copy_that_contains_a_purge_has_erased_its_payloads(
         _sink(log, google).catch_up()
     assert len(google.rows()) == 3
     assert google.rows()[0]["data"] is None
-    assert _sink(log, google).catch_up() == Copied(records=1, erased=0, head=4)
+    assert _sink(log, google).catch_up() == SyncResult(records=1, erased=0, head=4)
 
 
 def test_an_erasure_that_failed_is_repeated(log: Log, google: FakeBigQuery) -> None:
@@ -156,7 +158,7 @@ def test_an_erasure_that_failed_is_repeated(log: Log, google: FakeBigQuery) -> N
     with pytest.raises(Forbidden):
         sink.catch_up()
     assert len(google.rows()) == 3
-    assert sink.catch_up() == Copied(records=1, erased=2, head=4)
+    assert sink.catch_up() == SyncResult(records=1, erased=2, head=4)
     assert _is_whole(log, google)
 
 
@@ -203,7 +205,7 @@ def test_another_log_is_not_mixed_into_a_copy(
     log: Log, google: FakeBigQuery, tmp_path: Path
 ) -> None:
     _sink(log, google).catch_up()
-    other = Stage().open(tmp_path / "other.db")
+    other = DeterministicWorld().open(tmp_path / "other.db")
     other.append("notes", [NoteWritten(str(n)) for n in range(4)], actor="user")
     with pytest.raises(Conflict, match="another log") as refusal:
         _sink(other, google).catch_up()
@@ -319,7 +321,7 @@ def test_a_copy_continues_after_its_process_was_killed(
         killer.aim(process.pid)
         assert process.wait() == -signal.SIGKILL
     assert len(google.rows()) == 2 * batches
-    assert _sink(log, google).catch_up() == Copied(5 - 2 * batches, 0, 5)
+    assert _sink(log, google).catch_up() == SyncResult(5 - 2 * batches, 0, 5)
     assert _is_whole(log, google)
 
 

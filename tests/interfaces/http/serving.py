@@ -14,14 +14,14 @@ import uvicorn
 
 from everloop.access import credentials
 from everloop.app import USER, Engine
-from everloop.interfaces.http.app import application
-from everloop.interfaces.http.security.middleware import COOKIE, Rules
+from everloop.interfaces.http.app import build_application
+from everloop.interfaces.http.security.middleware import COOKIE_NAME, SecurityRules
 from everloop.interfaces.http.streaming.broadcast import Broadcast
 from everloop.memory.settings import MemorySettings
-from everloop.running import Running
-from everloop.serve import inner_doors
+from everloop.serve import mount_factories
+from everloop.services import Services
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.model import Script, ScriptedModel
 
 WAIT_S = 30.0
@@ -55,7 +55,12 @@ class Served:
     """A running server, with what tests need to use it."""
 
     def __init__(
-        self, running: Running, model: ScriptedModel, stage: Stage, broadcast: Broadcast, port: int
+        self,
+        running: Services,
+        model: ScriptedModel,
+        stage: DeterministicWorld,
+        broadcast: Broadcast,
+        port: int,
     ) -> None:
         self.running, self.model, self.stage, self.broadcast = running, model, stage, broadcast
         self.engine = running.engine
@@ -65,7 +70,9 @@ class Served:
     def code(self, lives_s: int = 600) -> str:
         """A new pairing code."""
         engine = self.engine
-        return credentials.new_code(engine.log, engine, engine.world, USER, lives_s=lives_s)
+        return credentials.make_pairing_code(
+            engine.log, engine, engine.world, USER, lives_s=lives_s
+        )
 
     def credential(self, name: str = "a test") -> credentials.Credential:
         """The credential of a newly paired device."""
@@ -87,7 +94,7 @@ class Served:
         """A signed-in client with a session cookie, like a browser."""
         known = credential or self._own_credential
         with self.stranger() as client:
-            client.cookies.set(COOKIE, known.text)
+            client.cookies.set(COOKIE_NAME, known.text)
             yield client
 
 
@@ -138,19 +145,19 @@ def served(
     answers: Iterable[Script] = (),
     *,
     settings: Settings | None = None,
-    rules: Rules | None = None,
+    rules: SecurityRules | None = None,
 ) -> Generator[Served]:
     """Run a server whose only background service is the turn scheduler."""
-    stage, model = Stage(), ScriptedModel(answers)
+    stage, model = DeterministicWorld(), ScriptedModel(answers)
     chosen = settings or plain_settings(folder)
     with Engine.open(folder, settings=chosen, world=stage.world) as engine:
-        running = Running(engine, chosen, model)
-        running.talk.home(USER)
+        running = Services(engine, chosen, model)
+        running.talk.home_thread(USER)
         beat_s = chosen.serve.beat_s
         broadcast = Broadcast(engine.log, running.turns.live, beat_s=beat_s)
-        known = (rules or Rules()).hosts
-        inside = [make(engine, chosen, known) for make in inner_doors()]
-        app = application(running, rules, broadcast, inside)
+        known = (rules or SecurityRules()).hosts
+        inside = [make(engine, chosen, known) for make in mount_factories()]
+        app = build_application(running, rules, broadcast, inside)
         running.turns.start()
         running.imports.start()
         config = uvicorn.Config(

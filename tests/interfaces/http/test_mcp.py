@@ -17,8 +17,8 @@ from everloop.access import credentials
 from everloop.access.commands import RevokeDevice
 from everloop.app import USER, Engine
 from everloop.errors import Forbidden, Invalid
-from everloop.interfaces.http.security.middleware import COOKIE
-from everloop.interfaces.mcp.server import room_for
+from everloop.interfaces.http.security.middleware import COOKIE_NAME
+from everloop.interfaces.mcp.server import make_tool_context
 from everloop.log import Context
 
 WORDS = {"text": "The user prefers tabs.", "scope": "user", "confirmation": "tabs"}
@@ -39,7 +39,7 @@ YEAR_S = 365 * 86_400
 
 def _token(server: Served, host: str = "claude-code") -> credentials.Credential:
     engine = server.engine
-    return credentials.give_token(engine.log, engine, engine.world, host, USER)
+    return credentials.issue_host_token(engine.log, engine, engine.world, host, USER)
 
 
 def _bearer(credential: credentials.Credential) -> dict[str, str]:
@@ -94,7 +94,7 @@ def test_a_signed_in_browser_may_use_mcp(server: Served) -> None:
 
 
 def test_it_offers_the_same_tools_as_over_standard_streams(server: Served) -> None:
-    room = room_for(server.engine, server.running.settings, run="stdio")
+    room = make_tool_context(server.engine, server.running.settings, run="stdio")
     with _mcp_client(server, _token(server)) as mounted, connect_to(room) as plain:
         for what in ("list_tools", "list_prompts", "list_resource_templates"):
             assert mounted.ask(what) == plain.ask(what)
@@ -124,7 +124,7 @@ def test_a_request_without_a_valid_credential_is_refused(
             "foreign": {"authorization": f"Bearer {_twisted(_token(elsewhere))}"},
             "expired": _bearer(token),
             "revoked": _bearer(token),
-            "cookie": {"cookie": f"{COOKIE}=dev-1.nothing"},
+            "cookie": {"cookie": f"{COOKIE_NAME}=dev-1.nothing"},
         }[bring]
         if bring == "expired":
             server.stage.clock.tick(seconds=YEAR_S + 1)
@@ -228,7 +228,7 @@ def test_only_the_user_makes_tokens_and_only_for_valid_host_names(tmp_path: Path
             (USER, "", Invalid),
         ):
             with pytest.raises(refusal):
-                credentials.give_token(engine.log, engine, engine.world, host, by)
+                credentials.issue_host_token(engine.log, engine, engine.world, host, by)
 
 
 def test_oauth_discovery_gets_a_plain_not_found(server: Served) -> None:

@@ -16,9 +16,9 @@ from tests.interfaces.http.serving import frames
 
 from everloop.errors import Forbidden, Unavailable
 from everloop.interfaces.http.entry import serve
-from everloop.interfaces.http.server import address_of, placed, rules_of
+from everloop.interfaces.http.server import apply_options, browser_url, security_rules
 from everloop.settings import ServeSettings
-from everloop.testing.seeded_random import Chance
+from everloop.testing.seeded_random import SeededRandom
 
 ENDED = {"done", "stopped", "failed", "uncertain"}
 LONG = Reply(pieces=tuple(f"word{number} " for number in range(300)))
@@ -59,7 +59,7 @@ def test_a_kill_at_any_moment_loses_and_duplicates_no_message(
     tmp_path: Path, soaking: bool
 ) -> None:
     rounds = 30 if soaking else 4
-    chance, cookies, taken = Chance(7), httpx.Cookies(), list[str]()
+    chance, cookies, taken = SeededRandom(7), httpx.Cookies(), list[str]()
     with fake_service(LONG) as model:
         for number in range(rounds):
             with (
@@ -169,12 +169,12 @@ def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
 def test_it_listens_on_the_network_only_if_the_command_line_says_so() -> None:
     wide = ServeSettings(host="0.0.0.0")  # noqa: S104 - what is to be refused
     with pytest.raises(Forbidden, match="open the server to the network"):
-        placed(wide, Namespace(address=None, port=None, lan=False))
-    assert placed(wide, Namespace(address="0.0.0.0", port=1, lan=False)).port == 1  # noqa: S104
-    lan = placed(ServeSettings(), Namespace(address=None, port=None, lan=True))
+        apply_options(wide, Namespace(address=None, port=None, lan=False))
+    assert apply_options(wide, Namespace(address="0.0.0.0", port=1, lan=False)).port == 1  # noqa: S104
+    lan = apply_options(ServeSettings(), Namespace(address=None, port=None, lan=True))
     assert lan.host == "0.0.0.0"  # noqa: S104 - asked for
-    assert not address_of(lan).startswith("http://0.0.0.0")
-    assert address_of(lan).removeprefix("http://").rpartition(":")[0] in rules_of(lan).hosts
+    assert not browser_url(lan).startswith("http://0.0.0.0")
+    assert browser_url(lan).removeprefix("http://").rpartition(":")[0] in security_rules(lan).hosts
 
 
 @pytest.mark.parametrize(
@@ -183,14 +183,14 @@ def test_it_listens_on_the_network_only_if_the_command_line_says_so() -> None:
 )
 def test_the_printed_address_works_in_a_browser(host: str, address: str) -> None:
     place = ServeSettings(host=host)
-    assert address_of(place) == address
-    assert address.removeprefix("http://").rpartition(":")[0] in rules_of(place).hosts
+    assert browser_url(place) == address
+    assert address.removeprefix("http://").rpartition(":")[0] in security_rules(place).hosts
 
 
 def test_behind_a_tunnel_the_address_uses_its_host_name() -> None:
     place = ServeSettings(hosts="loop.example, other.example", secure=True)
-    assert address_of(place) == "https://loop.example"
-    assert {"loop.example", "other.example", "localhost"} <= set(rules_of(place).hosts)
+    assert browser_url(place) == "https://loop.example"
+    assert {"loop.example", "other.example", "localhost"} <= set(security_rules(place).hosts)
 
 
 def _port(url: str) -> int:

@@ -9,8 +9,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from everloop.interfaces.http.errors import teach_errors
-from everloop.interfaces.http.static_files import serve_pages
+from everloop.interfaces.http.errors import register_error_handlers
+from everloop.interfaces.http.static_files import add_page_route
 
 SCRIPT = b"\n\tstart();\n"
 
@@ -33,8 +33,8 @@ def build(tmp_path: Path) -> Path:
 
 def _pages(folder: Path | None) -> FastAPI:
     app = FastAPI()
-    teach_errors(app)
-    serve_pages(app, folder)
+    register_error_handlers(app)
+    add_page_route(app, folder)
     return app
 
 
@@ -82,7 +82,7 @@ def test_an_asset_is_immutable_and_served_compressed(build: Path, accepted: str,
 def _raw(build: Path, path: str, accepted: str) -> httpx.Response:
     """A raw response: the compressed files of the test are not really compressed."""
     app = FastAPI()
-    serve_pages(app, build)
+    add_page_route(app, build)
 
     async def asked() -> httpx.Response:
         transport = httpx.ASGITransport(app=app)

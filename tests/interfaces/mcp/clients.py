@@ -9,8 +9,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
 from mcp_types import CallToolResult, Implementation, TextContent
 
-from everloop.interfaces.mcp.server import build
-from everloop.interfaces.mcp.tool_context import Room
+from everloop.interfaces.mcp.server import build_server
+from everloop.interfaces.mcp.tool_context import ToolContext
 
 
 @dataclass
@@ -62,9 +62,11 @@ def open_client(
 
 
 @contextmanager
-def connect_to(room: Room, *, mode: str = "auto", name: str = "test-host") -> Generator[McpClient]:
+def connect_to(
+    room: ToolContext, *, mode: str = "auto", name: str = "test-host"
+) -> Generator[McpClient]:
     """A client of a server on this tool context, in memory."""
-    with open_client(build(room), mode=mode, name=name) as mcp_client:
+    with open_client(build_server(room), mode=mode, name=name) as mcp_client:
         yield mcp_client
 
 

@@ -10,8 +10,8 @@ import uvicorn
 from tests.interfaces.mcp.clients import McpClient, connect_to
 
 from everloop.app import Engine
-from everloop.interfaces.mcp.server import build, room_for
-from everloop.interfaces.mcp.tool_context import Room
+from everloop.interfaces.mcp.server import build_server, make_tool_context
+from everloop.interfaces.mcp.tool_context import ToolContext
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 
@@ -22,30 +22,30 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def room(settings: Settings) -> Generator[Room]:
+def room(settings: Settings) -> Generator[ToolContext]:
     """A tool context with its own log, as `everloop mcp` makes one."""
-    room = room_for(Engine.open(settings=settings), settings, run="mcp-run")
+    room = make_tool_context(Engine.open(settings=settings), settings, run="mcp-run")
     yield room
     room.close()
 
 
 @pytest.fixture
-def engine(room: Room) -> Engine:
+def engine(room: ToolContext) -> Engine:
     return room.engine
 
 
 @pytest.fixture(params=["auto", "legacy"], ids=["2026", "2025"])
-def mcp_client(room: Room, request: pytest.FixtureRequest) -> Generator[McpClient]:
+def mcp_client(room: ToolContext, request: pytest.FixtureRequest) -> Generator[McpClient]:
     """A client, once for each protocol generation."""
     with connect_to(room, mode=request.param) as mcp_client:
         yield mcp_client
 
 
 @pytest.fixture
-def address(room: Room) -> Generator[str]:
+def address(room: ToolContext) -> Generator[str]:
     """The URL of the server on a free port."""
     listening = socket.create_server(("127.0.0.1", 0))
-    app = build(room).streamable_http_app()
+    app = build_server(room).streamable_http_app()
     config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -18,14 +18,14 @@ Kind = Callable[[Callable[[], None]], Callable[[], None]]
 @pytest.mark.parametrize(
     ("kind", "problem", "becomes"),
     [
-        (errors.tool, NotFound, ToolError),
-        (errors.tool, Forbidden, ToolError),
-        (errors.tool, Unavailable, ToolError),
-        (errors.tool, Corrupt, MCPError),
-        (errors.resource, NotFound, ResourceNotFoundError),
-        (errors.resource, Unavailable, ResourceError),
-        (errors.resource, Corrupt, MCPError),
-        (errors.prompt, NotFound, MCPError),
+        (errors.wrap_tool, NotFound, ToolError),
+        (errors.wrap_tool, Forbidden, ToolError),
+        (errors.wrap_tool, Unavailable, ToolError),
+        (errors.wrap_tool, Corrupt, MCPError),
+        (errors.wrap_resource, NotFound, ResourceNotFoundError),
+        (errors.wrap_resource, Unavailable, ResourceError),
+        (errors.wrap_resource, Corrupt, MCPError),
+        (errors.wrap_prompt, NotFound, MCPError),
     ],
 )
 def test_an_error_is_reported_with_its_hint(

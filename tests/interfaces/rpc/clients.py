@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from everloop.app import Engine
-from everloop.host_admission import admit
-from everloop.interfaces.rpc.connection import Conversation
-from everloop.interfaces.rpc.host import Host
+from everloop.host_admission import admit_host
+from everloop.interfaces.rpc.connection import RpcConnection
+from everloop.interfaces.rpc.host import RpcHost
 from everloop.interfaces.rpc.method_table import METHODS
 from everloop.lessons.model.commands import ProposeLesson
 from everloop.lessons.model.events import MemoryEvidence
@@ -22,7 +22,7 @@ from everloop.log import Context
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 WORDS_ONLY = {"EVERLOOP_MEMORY_EMBEDDER": "none"}
 ENDS_WITHIN_S = 20
@@ -129,21 +129,21 @@ class Indoors:
     """A JSON-RPC connection to a deterministic engine, without a process or socket."""
 
     def __init__(self, folder: Path) -> None:
-        self.stage = Stage()
+        self.stage = DeterministicWorld()
         self.settings = Settings(home=str(folder), memory=MemorySettings(embedder="none"))
         self.engine = Engine.open(settings=self.settings, world=self.stage.world)
         self.said: list[str] = []
         self._ids = count(1)
 
-    def host(self, name: str = "rpc", session: str = "rpc-1") -> Host:
+    def host(self, name: str = "rpc", session: str = "rpc-1") -> RpcHost:
         """A host with access to every scope."""
         actor = f"agent:{name}"
-        admit(self.engine, actor, self.settings.doors)
-        return Host(self.engine, Context(actor=actor, session=session))
+        admit_host(self.engine, actor, self.settings.doors)
+        return RpcHost(self.engine, Context(actor=actor, session=session))
 
-    def talk(self, name: str = "rpc", session: str = "rpc-1") -> Conversation[Host]:
+    def talk(self, name: str = "rpc", session: str = "rpc-1") -> RpcConnection[RpcHost]:
         """A new connection."""
-        return Conversation(
+        return RpcConnection(
             self.host(name, session), METHODS, self.settings.doors, self.said.append
         )
 
@@ -159,7 +159,7 @@ class Indoors:
     def call(self, method: str, name: str = "rpc", **params: Any) -> Any:
         """Ask, and give the result or raise the error."""
         request = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
-        answered = self.talk(name).answer(json.dumps(request).encode())
+        answered = self.talk(name).respond(json.dumps(request).encode())
         assert answered
         answer = json.loads(answered)
         if "error" in answer:

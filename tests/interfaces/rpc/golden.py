@@ -60,7 +60,7 @@ def played(inside: Indoors, recording: str) -> str:
             else:
                 _happens(inside, what, words)
         elif mark == ">":
-            answer = inside.talk(host, session).answer(names.real(rest).encode())
+            answer = inside.talk(host, session).respond(names.real(rest).encode())
             lines.append(f"< {names.told(answer.decode().rstrip()) if answer else 'nothing'}")
     return "\n".join(lines) + "\n"
 

@@ -19,8 +19,8 @@ from everloop.errors import (
     NotFound,
     Unavailable,
 )
-from everloop.interfaces.rpc.connection import Conversation, Method
-from everloop.interfaces.rpc.lines import TOO_LONG
+from everloop.interfaces.rpc.connection import RpcConnection, RpcMethod
+from everloop.interfaces.rpc.lines import LINE_TOO_LONG
 from everloop.settings import DoorSettings
 
 
@@ -55,9 +55,9 @@ class Calculator:
 
 
 ERRORS = (Invalid, NotFound, Conflict, Forbidden, Unavailable, ModelFailed, Corrupt)
-METHODS: dict[str, Method[Calculator]] = {
-    "subtract": Method(Difference, Calculator.subtract),
-    "fail": Method(Failing, Calculator.fail),
+METHODS: dict[str, RpcMethod[Calculator]] = {
+    "subtract": RpcMethod(Difference, Calculator.subtract),
+    "fail": RpcMethod(Failing, Calculator.fail),
 }
 LIMITS = DoorSettings(batch_max=5)
 
@@ -73,12 +73,12 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def talk(calculator: Calculator, said: list[str]) -> Conversation[Calculator]:
-    return Conversation(calculator, METHODS, LIMITS, said.append)
+def talk(calculator: Calculator, said: list[str]) -> RpcConnection[Calculator]:
+    return RpcConnection(calculator, METHODS, LIMITS, said.append)
 
 
-def _ask(talk: Conversation[Calculator], asked: Any) -> Any:
-    answer = talk.answer(json.dumps(asked).encode())
+def _ask(talk: RpcConnection[Calculator], asked: Any) -> Any:
+    answer = talk.respond(json.dumps(asked).encode())
     if answer is None:
         return None
     assert answer.endswith(b"\n")
@@ -94,29 +94,29 @@ def _request(**members: Any) -> dict[str, Any]:
     "params", [{"minuend": 42, "subtrahend": 23}, {"subtrahend": 23, "minuend": 42}, [42, 23]]
 )
 def test_parameters_are_accepted_by_name_or_position(
-    talk: Conversation[Calculator], params: Any
+    talk: RpcConnection[Calculator], params: Any
 ) -> None:
     answer = _ask(talk, _request(id=1, params=params))
     assert answer == {"jsonrpc": "2.0", "id": 1, "result": {"difference": 19}}
 
 
 @pytest.mark.parametrize("name", [1, -7, 2**64 - 1, 1.5, "a", "", "1", "é😀", None])
-def test_a_response_has_the_id_of_its_request(talk: Conversation[Calculator], name: Any) -> None:
+def test_a_response_has_the_id_of_its_request(talk: RpcConnection[Calculator], name: Any) -> None:
     assert _ask(talk, _request(id=name))["id"] == name
 
 
-def test_a_null_parameter_counts_as_absent(talk: Conversation[Calculator]) -> None:
+def test_a_null_parameter_counts_as_absent(talk: RpcConnection[Calculator]) -> None:
     params = {"minuend": 42, "subtrahend": None}
     assert _ask(talk, _request(id=1, params=params))["result"] == {"difference": 41}
 
 
-def test_unknown_parameters_are_ignored(talk: Conversation[Calculator]) -> None:
+def test_unknown_parameters_are_ignored(talk: RpcConnection[Calculator]) -> None:
     params = {"minuend": 42, "trace": "abc"}
     assert _ask(talk, _request(id=1, params=params))["result"] == {"difference": 41}
 
 
 def test_a_notification_is_executed_without_a_response(
-    talk: Conversation[Calculator], calculator: Calculator
+    talk: RpcConnection[Calculator], calculator: Calculator
 ) -> None:
     assert _ask(talk, _request()) is None
     assert calculator.calls == 1
@@ -124,13 +124,13 @@ def test_a_notification_is_executed_without_a_response(
 
 @pytest.mark.parametrize("members", [{"method": "nothing"}, {"params": {}}, {"method": "fail"}])
 def test_a_failing_notification_gets_no_response(
-    talk: Conversation[Calculator], members: dict[str, Any]
+    talk: RpcConnection[Calculator], members: dict[str, Any]
 ) -> None:
     assert _ask(talk, _request(**members)) is None
 
 
 def test_a_batch_response_keeps_the_order_and_omits_notifications(
-    talk: Conversation[Calculator],
+    talk: RpcConnection[Calculator],
 ) -> None:
     batch = [_request(id="1"), _request(), 1, _request(id="2", method="x"), {"id": "3"}]
     answers = _ask(talk, batch)
@@ -143,13 +143,13 @@ def test_a_batch_response_keeps_the_order_and_omits_notifications(
     ]
 
 
-def test_a_batch_of_notifications_gets_no_response(talk: Conversation[Calculator]) -> None:
+def test_a_batch_of_notifications_gets_no_response(talk: RpcConnection[Calculator]) -> None:
     assert _ask(talk, [_request(), _request()]) is None
 
 
 @pytest.mark.parametrize("length", [0, 6])
 def test_a_batch_that_is_empty_or_too_long_is_one_invalid_request(
-    talk: Conversation[Calculator], length: int
+    talk: RpcConnection[Calculator], length: int
 ) -> None:
     answer = _ask(talk, [_request(id=1)] * length)
     assert answer["error"]["code"] == -32600
@@ -158,7 +158,7 @@ def test_a_batch_that_is_empty_or_too_long_is_one_invalid_request(
 
 @pytest.mark.parametrize("asked", [1, "a", None, True, {}, {"id": True}, {"id": []}, {"id": {}}])
 def test_an_invalid_request_is_answered_without_an_id(
-    talk: Conversation[Calculator], asked: Any
+    talk: RpcConnection[Calculator], asked: Any
 ) -> None:
     answer = _ask(talk, asked)
     assert answer["error"]["code"] == -32600
@@ -179,7 +179,7 @@ def test_an_invalid_request_is_answered_without_an_id(
     ],
 )
 def test_a_malformed_request_is_invalid(
-    talk: Conversation[Calculator], members: dict[str, Any]
+    talk: RpcConnection[Calculator], members: dict[str, Any]
 ) -> None:
     answer = _ask(talk, _request(id=1, **members))
     assert (answer["id"], answer["error"]["code"]) == (1, -32600)
@@ -188,12 +188,12 @@ def test_a_malformed_request_is_invalid(
 @pytest.mark.parametrize(
     "params", [{}, [], None, {"minuend": "42"}, {"minuend": 1.5}, {"minuend": True}, [1, 2, 3]]
 )
-def test_malformed_parameters_are_invalid(talk: Conversation[Calculator], params: Any) -> None:
+def test_malformed_parameters_are_invalid(talk: RpcConnection[Calculator], params: Any) -> None:
     assert _ask(talk, _request(id=1, params=params))["error"]["code"] == -32602
 
 
 @pytest.mark.parametrize("method", ["", "Subtract", "subtract ", "rpc.discover", "__init__", "é"])
-def test_an_unknown_method_has_its_own_code(talk: Conversation[Calculator], method: str) -> None:
+def test_an_unknown_method_has_its_own_code(talk: RpcConnection[Calculator], method: str) -> None:
     assert _ask(talk, _request(id=1, method=method))["error"]["code"] == -32601
 
 
@@ -211,7 +211,7 @@ def test_an_unknown_method_has_its_own_code(talk: Conversation[Calculator], meth
     ],
 )
 def test_each_error_has_its_code_and_hint(
-    talk: Conversation[Calculator], error: str, code: int, data: dict[str, Any]
+    talk: RpcConnection[Calculator], error: str, code: int, data: dict[str, Any]
 ) -> None:
     answer = _ask(talk, _request(id=1, method="fail", params={"id": error}))
     hint = {"hint": "Try something else."}
@@ -219,7 +219,7 @@ def test_each_error_has_its_code_and_hint(
 
 
 def test_an_internal_error_is_reported_briefly_and_logged_in_full(
-    talk: Conversation[Calculator], said: list[str]
+    talk: RpcConnection[Calculator], said: list[str]
 ) -> None:
     answer = _ask(talk, _request(id=1, method="fail", params={"id": "secret"}))
     assert answer["error"]["code"] == -32603
@@ -229,16 +229,16 @@ def test_an_internal_error_is_reported_briefly_and_logged_in_full(
 
 @pytest.mark.parametrize("line", LINES, ids=range(len(LINES)))
 def test_a_hostile_line_gets_an_error_and_the_next_line_an_answer(
-    talk: Conversation[Calculator], line: bytes
+    talk: RpcConnection[Calculator], line: bytes
 ) -> None:
-    answer = json.loads(talk.answer(line) or b"")
+    answer = json.loads(talk.respond(line) or b"")
     assert answer["error"]["code"] == -32700
     assert "id" not in answer
     assert _ask(talk, _request(id=1))["result"] == {"difference": 41}
 
 
-def test_a_too_long_line_gets_an_error(talk: Conversation[Calculator]) -> None:
-    answer = json.loads(talk.answer(TOO_LONG) or b"")
+def test_a_too_long_line_gets_an_error(talk: RpcConnection[Calculator]) -> None:
+    answer = json.loads(talk.respond(LINE_TOO_LONG) or b"")
     assert answer["error"] == {
         "code": -32700,
         "message": "parse error: the line is longer than 10,000,000 bytes",
@@ -267,7 +267,7 @@ _REQUESTS = st.fixed_dictionaries(
 )
 def test_every_response_is_json_rpc_whatever_the_input(line: bytes) -> None:
     said: list[str] = []
-    answer = Conversation(Calculator(), METHODS, LIMITS, said.append).answer(line)
+    answer = RpcConnection(Calculator(), METHODS, LIMITS, said.append).respond(line)
     if answer is None:
         return
     batch = answer if answer.startswith(b"[") else b"[%s]" % answer

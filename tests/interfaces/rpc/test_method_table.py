@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.interfaces.rpc.clients import Indoors, indoors
 
 from everloop.interfaces.rpc import method_table
-from everloop.interfaces.rpc.method_table import ADDITIONS, CONTRACT, METHODS
+from everloop.interfaces.rpc.method_table import ADDED_METHODS, LOOP_ENGINE_METHODS, METHODS
 
 ODD = ["\x00", "'; --", "*", '"', " ", "(", "NOT", "last week", "é😀", "# head\n", "a" * 5_000]
 WORDS = st.sampled_from(["the nightly build", "mem-", *ODD]) | st.text(max_size=12)
@@ -90,7 +90,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Generator[Indoors]:
 @settings(max_examples=300)
 @given(_requests())
 def test_no_parameters_cause_an_internal_error(crowded: Indoors, request: dict[str, Any]) -> None:
-    answer = json.loads(crowded.talk().answer(json.dumps(request).encode()) or b"")
+    answer = json.loads(crowded.talk().respond(json.dumps(request).encode()) or b"")
     error = answer.get("error", {})
     assert crowded.said == []
     assert error.get("code") != -32603 or error["data"]["retry"]  # a model may fail
@@ -103,7 +103,7 @@ def test_a_method_without_its_parameters_says_which_are_missing(
     fields = msgspec.structs.fields(METHODS[name].params)
     required = [field.name for field in fields if field.required]
     request = {"jsonrpc": "2.0", "id": 1, "method": name}
-    answer = json.loads(crowded.talk().answer(json.dumps(request).encode()) or b"")
+    answer = json.loads(crowded.talk().respond(json.dumps(request).encode()) or b"")
     if required:
         assert answer["error"]["code"] == -32602
         assert required[0] in answer["error"]["message"]
@@ -124,5 +124,5 @@ def test_import_linter_sees_the_module_of_every_row() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    rows = (CONTRACT | ADDITIONS).values()
+    rows = (LOOP_ENGINE_METHODS | ADDED_METHODS).values()
     assert imported == {f"{method_table.PACKAGE}.{row.module}" for row in rows}

@@ -15,8 +15,8 @@ from tests.interfaces.rpc.clients import ENDS_WITHIN_S, connected, serving
 
 from everloop.app import Engine
 from everloop.errors import Conflict, Invalid
-from everloop.interfaces.rpc.shutdown import Leaving
-from everloop.interfaces.rpc.unix_socket import SocketDoor
+from everloop.interfaces.rpc.shutdown import ShutdownSignal
+from everloop.interfaces.rpc.unix_socket import UnixSocketServer
 from everloop.log.model.record import fact_of
 from everloop.memory.model.events import Remembered
 
@@ -31,8 +31,8 @@ def _ready() -> None:
     raise AssertionError("it is ready where it must not be")
 
 
-def _door(path: Path) -> SocketDoor:
-    return SocketDoor(path, _serve, 4)
+def _door(path: Path) -> UnixSocketServer:
+    return UnixSocketServer(path, _serve, 4)
 
 
 def test_two_hosts_on_one_socket_are_served_at_the_same_time(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_socket_in_use_is_left_alone(tmp_path: Path) -> None:
         other.bind(str(tmp_path / "s"))
         other.listen()
         with pytest.raises(Conflict, match="another process already serves"):
-            _door(tmp_path / "s").listen(Leaving(), _ready)
+            _door(tmp_path / "s").listen(ShutdownSignal(), _ready)
     assert (tmp_path / "s").is_socket()
 
 
@@ -180,11 +180,11 @@ def test_another_file_at_the_path_is_refused_and_kept(tmp_path: Path, what: str)
     make[what]()
     before = path.lstat()
     with pytest.raises(Invalid, match="is not a socket"):
-        _door(path).listen(Leaving(), _ready)
+        _door(path).listen(ShutdownSignal(), _ready)
     assert path.lstat().st_ino == before.st_ino
 
 
 @pytest.mark.parametrize("path", ["x" * 200, "missing/s"])
 def test_a_path_where_no_socket_can_be_created_is_refused(tmp_path: Path, path: str) -> None:
     with pytest.raises(Invalid, match="cannot create a socket"):
-        _door(tmp_path / path).listen(Leaving(), _ready)
+        _door(tmp_path / path).listen(ShutdownSignal(), _ready)

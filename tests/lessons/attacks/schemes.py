@@ -28,7 +28,7 @@ from everloop.log import Context
 from everloop.memory.model.commands import RememberItem, ReviseItem
 from everloop.memory.model.events import Origin
 from everloop.memory.projections.queries import Item
-from everloop.memory.summaries.compress import Compressed, Compressor, Gist
+from everloop.memory.summaries.compress import CompressionResult, Compressor, SummaryText
 
 NAMES: Final = ("agent:a", "agent:b", "agent:c")
 RUN: Final = "s1"
@@ -154,7 +154,7 @@ class Plot:
         if not self.wrapping.summed_up:
             return name
         made = Compressor(self.harness.log, self.harness.engine, _summarise).compress([name])
-        assert isinstance(made, Compressed)
+        assert isinstance(made, CompressionResult)
         return made.summary_id
 
     # -- the attempt -------------------------------------------------------------------------------
@@ -171,9 +171,9 @@ class Plot:
         return set(self.harness.codes(self.lesson))
 
 
-def _summarise(items: Sequence[Item], budget: int) -> Gist:
+def _summarise(items: Sequence[Item], budget: int) -> SummaryText:
     del budget
-    return Gist("What is known", f"It is well established: {items[0].text}")
+    return SummaryText("What is known", f"It is well established: {items[0].text}")
 
 
 class LetGo(Plot):

@@ -9,9 +9,9 @@ import pytest
 from tests.interfaces.rpc.clients import Indoors, Refused, indoors
 from tests.lessons.attacks.schemes import WRAPPINGS, Wrapping
 
-from everloop.interfaces.rpc.connection import Conversation
+from everloop.interfaces.rpc.connection import RpcConnection
 from everloop.interfaces.rpc.errors import PROMOTION_BLOCKED
-from everloop.interfaces.rpc.host import Host
+from everloop.interfaces.rpc.host import RpcHost
 from everloop.lessons.model.lifecycle import Status
 from everloop.memory.model.commands import RememberItem
 
@@ -86,10 +86,10 @@ class Liar:
         return list(refused.value.data["reasons"])
 
 
-def answered(line: Conversation[Host], method: str, params: dict[str, Any]) -> Any:
+def answered(line: RpcConnection[RpcHost], method: str, params: dict[str, Any]) -> Any:
     """The result of a request, or its error."""
     request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    said = line.answer(json.dumps(request).encode())
+    said = line.respond(json.dumps(request).encode())
     assert said
     answer = json.loads(said)
     if "error" in answer:

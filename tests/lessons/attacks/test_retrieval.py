@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tests.lessons.attacks.schemes import WRAPPINGS, Plot, Praise
 from tests.lessons.fixtures import USER, LessonHarness
 
-from everloop.lessons.manifest.manifest import Wish
+from everloop.lessons.manifest.manifest import ManifestRequest
 from everloop.lessons.model.lifecycle import Status
 
 TASKS = ("deploy the service", "rotate the keys", "migrate the table", "clean the cache")
@@ -44,8 +44,8 @@ def test_poisoned_lessons_rank_high_but_are_labelled_and_never_promoted(
     raw = [hit.lesson for task in TASKS for hit in harness.lessons.recall("user", task, limit=K)]
     assert share([lesson.lesson_id for lesson in raw], poison) > 0.4  # the attack works as such
     assert {one.status for one in raw if one.lesson_id in poison} == {Status.PENDING}
-    relied_on = Wish(statuses=("promoted",), lesson_limit=100, record=False)
-    told = harness.engine.herald.manifest(relied_on, by=USER)
+    relied_on = ManifestRequest(statuses=("promoted",), lesson_limit=100, record=False)
+    told = harness.engine.herald.build(relied_on, by=USER)
     shown = [each.lesson.lesson_id for each in told.lessons]
     assert len(shown) == len(TASKS) * HONEST
     assert share(shown, poison) == 0.0

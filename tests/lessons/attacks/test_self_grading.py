@@ -19,7 +19,7 @@ from everloop.lessons.model.events import MemoryEvidence
 from everloop.lessons.model.lifecycle import Status
 from everloop.lessons.model.state import text_digest
 from everloop.log import Context
-from everloop.testing.seeded_random import Chance
+from everloop.testing.seeded_random import SeededRandom
 
 PASSES, WRONG = 730, 98
 
@@ -90,7 +90,7 @@ class Imitator:
     KINDS, TASKS, ERRS = 20, 1_000, 0.1
 
     def __init__(self, seed: int) -> None:
-        self.chance = Chance(seed)
+        self.chance = SeededRandom(seed)
         self.known: dict[int, bool] = {}  # for each kind of task, whether what it copies is right
         self.errors = 0
         self.learnt: list[tuple[int, bool]] = []  # lessons in the order in which they came

@@ -23,24 +23,24 @@ from everloop.lessons.crew.events import (
     Skill,
     Team,
 )
-from everloop.lessons.crew.state import ENTRY, Entry
-from everloop.lessons.model.decision_context import ItemSeen, Surroundings
-from everloop.log import Asking, Context, Draft, Event
+from everloop.lessons.crew.state import CREW_ENTRY, CrewEntry
+from everloop.lessons.model.decision_context import CitedItem, DecisionLookup
+from everloop.log import Context, DecisionContext, Draft, Event
 from everloop.memory.model.events import CitationClosed, Cited
 from everloop.testing.deterministic import NEW_YEAR, fact, given
 
 SKILL = Skill("Ships a release", "Run the checks first.")
 AGENT = "agent:x"
 HOST = "agent:trusted"
-NEAR = Surroundings(
+NEAR = DecisionLookup(
     trusted=frozenset((HOST,)),
     audiences={AGENT: ("*",), HOST: ("*",)},
-    items={"mem-1": ItemSeen(7, "user", (), "x"), "mem-2": ItemSeen(8, "user", (), "y")},
+    items={"mem-1": CitedItem(7, "user", (), "x"), "mem-2": CitedItem(8, "user", (), "y")},
 )
 
 
-def asking(actor: str, around: Surroundings = NEAR) -> Asking:
-    return Asking(Context(actor=actor, session="s1"), NEW_YEAR, around)
+def asking(actor: str, around: DecisionLookup = NEAR) -> DecisionContext:
+    return DecisionContext(Context(actor=actor, session="s1"), NEW_YEAR, around)
 
 
 def events(drafts: list[Draft]) -> list[Event]:
@@ -51,16 +51,16 @@ def enlist(**more: Any) -> EnlistEntry:
     return EnlistEntry("skill", "deploy", SKILL, **more)
 
 
-def entry(*happened: tuple[Event, str]) -> Entry:
+def entry(*happened: tuple[Event, str]) -> CrewEntry:
     """The state after events by actors."""
     state = None
     for number, (event, actor) in enumerate(happened, start=1):
-        state = ENTRY.evolve(state, fact(event, number, actor=actor))
+        state = CREW_ENTRY.evolve(state, fact(event, number, actor=actor))
     assert state is not None
     return state
 
 
-def written(actor: str, **more: Any) -> Entry:
+def written(actor: str, **more: Any) -> CrewEntry:
     """An entry that an actor enlisted."""
     drafts = decide.enlist_entry(None, enlist(**more), asking(actor))
     return entry(*((event, actor) for event in events(drafts)))
@@ -123,24 +123,24 @@ def test_a_pack_restores_nothing_and_overwrites_no_edit(gone: str) -> None:
             first, ReviseEntry("skill", "deploy", Skill("Mine", "b")), asking("user")
         )[0].event,
     }
-    state = ENTRY.evolve(first, fact(ways[gone], 2))
+    state = CREW_ENTRY.evolve(first, fact(ways[gone], 2))
     newer = EnlistEntry("skill", "deploy", Skill("Ships it", "b"), pack_id="tidy")
     assert decide.enlist_entry(state, newer, asking("user")) == []
 
 
 def test_only_the_user_adds_a_removed_entry_again() -> None:
-    gone = ENTRY.evolve(written(AGENT), fact(CrewRemoved("skill", "deploy", "", False), 2))
+    gone = CREW_ENTRY.evolve(written(AGENT), fact(CrewRemoved("skill", "deploy", "", False), 2))
     with pytest.raises(Forbidden):
         decide.enlist_entry(gone, enlist(), asking(AGENT))
     (draft,) = decide.enlist_entry(gone, enlist(), asking("user"))
     assert draft.because == ()
-    again = ENTRY.evolve(gone, fact(draft.event, 3))
+    again = CREW_ENTRY.evolve(gone, fact(draft.event, 3))
     assert (again.position, again.status) == (3, "active")
 
 
 def test_an_agent_revises_only_what_it_wrote_and_it_is_a_draft_again() -> None:
     revise = ReviseEntry("skill", "deploy", Skill("Ships it well", "b"))
-    own = ENTRY.evolve(written(AGENT), fact(CrewActivated("skill", "deploy"), 2))
+    own = CREW_ENTRY.evolve(written(AGENT), fact(CrewActivated("skill", "deploy"), 2))
     (draft,) = decide.revise_entry(own, revise, asking(AGENT))
     assert isinstance(draft.event, CrewWritten)
     assert draft.event.status == "draft"
@@ -202,9 +202,11 @@ def test_retiring_releases_every_citation_in_the_same_append(
 
 
 def test_repeating_a_retirement_changes_nothing() -> None:
-    archived = ENTRY.evolve(written(AGENT), fact(CrewArchived("skill", "deploy", "", False), 2))
+    archived = CREW_ENTRY.evolve(
+        written(AGENT), fact(CrewArchived("skill", "deploy", "", False), 2)
+    )
     assert decide.archive_entry(archived, ArchiveEntry("skill", "deploy"), asking(AGENT)) == []
-    removed = ENTRY.evolve(archived, fact(CrewRemoved("skill", "deploy", "", False), 3))
+    removed = CREW_ENTRY.evolve(archived, fact(CrewRemoved("skill", "deploy", "", False), 3))
     assert decide.remove_entry(removed, RemoveEntry("skill", "deploy"), asking(AGENT)) == []
     with pytest.raises(NotFound):
         decide.archive_entry(removed, ArchiveEntry("skill", "deploy"), asking(AGENT))
@@ -214,7 +216,7 @@ def test_activating_an_archived_entry_opens_its_citations_again() -> None:
     known = written("user", evidence=("mem-1",))
     drafts = decide.archive_entry(known, ArchiveEntry("skill", "deploy", "", True), asking("user"))
     for number, draft in enumerate(drafts, start=3):
-        known = ENTRY.evolve(known, fact(draft.event, number))
+        known = CREW_ENTRY.evolve(known, fact(draft.event, number))
     assert known.cited == frozenset()
     back = decide.activate_entry(known, ActivateEntry("skill", "deploy"), asking("user"))
     assert events(back)[1:] == [Cited("mem-1", "skill:deploy", True)]
@@ -240,7 +242,7 @@ def test_a_revision_opens_and_closes_citations_and_the_user_takes_them_over() ->
 def test_a_missing_or_hidden_memory_cannot_be_cited() -> None:
     with pytest.raises(NotFound, match="mem-9"):
         decide.enlist_entry(None, enlist(evidence=("mem-9",)), asking("user"))
-    blind = Surroundings(items=NEAR.items)
+    blind = DecisionLookup(items=NEAR.items)
     with pytest.raises(NotFound, match="mem-1"):
         decide.enlist_entry(None, enlist(evidence=("mem-1",)), asking(AGENT, blind))
 
@@ -252,7 +254,7 @@ def test_a_missing_entry_cannot_be_changed() -> None:
         (RemoveEntry("team", "home"), decide.remove_entry),
     ):
         with pytest.raises(NotFound, match="no team 'home'"):
-            given(ENTRY).when(act, command)
+            given(CREW_ENTRY).when(act, command)
 
 
 @pytest.mark.parametrize(
@@ -277,9 +279,9 @@ def test_a_malformed_entry_is_refused_with_the_field(
     sort: Any, name: str, profile: Any, problem: str
 ) -> None:
     with pytest.raises(Invalid, match=problem):
-        given(ENTRY).when(decide.enlist_entry, EnlistEntry(sort, name, profile))
+        given(CREW_ENTRY).when(decide.enlist_entry, EnlistEntry(sort, name, profile))
 
 
 def test_names_and_descriptions_may_be_exactly_as_long_as_allowed() -> None:
     command = EnlistEntry("skill", "a" * 64, Skill("d" * 1_024, "b"))
-    assert len(given(ENTRY).when(decide.enlist_entry, command)) == 1
+    assert len(given(CREW_ENTRY).when(decide.enlist_entry, command)) == 1

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from everloop.adapters.files.packs import read_folder, read_pack, write_skill
+from everloop.adapters.files.packs import read_pack, read_pack_folder, write_skill
 from everloop.app import Engine
 from everloop.errors import Invalid, NotFound
 from everloop.lessons.crew.commands import RemoveEntry, ReviseEntry
 from everloop.lessons.crew.events import Member, Skill, Team
-from everloop.lessons.crew.service import TakenIn
+from everloop.lessons.crew.service import PackResult
 from everloop.lessons.model.commands import DiscardLesson, GiveFeedback, TrustHost, UseLesson
 from everloop.log import Context
 from everloop.memory.model.commands import GrantAudience
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 USER = Context()
 AGENT = Context(actor="agent:x", session="s1")
@@ -38,7 +38,7 @@ TIDY: dict[str, Any] = {
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
     settings = Settings(home=str(tmp_path / "home"), memory=MemorySettings(embedder="none"))
-    with Engine.open(settings=settings, world=Stage().world) as opened:
+    with Engine.open(settings=settings, world=DeterministicWorld().world) as opened:
         yield opened
 
 
@@ -48,11 +48,11 @@ def packed(tmp_path: Path, document: Any = TIDY) -> Path:
     return path
 
 
-def install(engine: Engine, path: Path, by: Context = USER) -> TakenIn:
+def install(engine: Engine, path: Path, by: Context = USER) -> PackResult:
     return engine.crew.install(read_pack(path), by=by)
 
 
-def outcome(done: TakenIn) -> dict[str, tuple[str, str]]:
+def outcome(done: PackResult) -> dict[str, tuple[str, str]]:
     return {
         each.sort if each.sort == "lesson" else each.name: (each.what, each.status)
         for each in done.entries
@@ -70,11 +70,11 @@ def test_a_users_pack_is_active_at_once(engine: Engine, tmp_path: Path) -> None:
         ("team", "new", "active"),
     ]
     assert not any(each.withheld for each in done.entries)
-    team = engine.crew.whole("user", "team", "home").profile
+    team = engine.crew.find_entry("user", "team", "home").profile
     assert team == Team("home", "d", "b", (Member("persona", "ada"), Member("user", "ben")))
     counts = {"lesson": 2, "persona": 1, "skill": 1, "team": 1}
-    assert engine.crew.packs("user") == {"tidy": counts}
-    assert engine.crew.packs("agent:x") == {}
+    assert engine.crew.pack_counts("user") == {"tidy": counts}
+    assert engine.crew.pack_counts("agent:x") == {}
 
 
 @pytest.mark.promise("P-CREW-3")
@@ -118,11 +118,11 @@ def test_a_newer_pack_keeps_uses_and_feedback(engine: Engine, tmp_path: Path) ->
 def test_what_was_removed_is_not_restored(engine: Engine, tmp_path: Path) -> None:
     done = install(engine, packed(tmp_path))
     engine.lessons.discard(DiscardLesson(done.entries[1].name, force=True), by=USER)
-    engine.crew.change(RemoveEntry("skill", "deploy", force=True), by=USER)
+    engine.crew.change_status(RemoveEntry("skill", "deploy", force=True), by=USER)
     again = install(engine, packed(tmp_path))
     assert engine.lessons.find("user", done.entries[1].name).status == "discarded"
     with pytest.raises(NotFound):
-        engine.crew.whole("user", "skill", "deploy")
+        engine.crew.find_entry("user", "skill", "deploy")
     assert outcome(again)["deploy"] == ("unchanged", "removed")
 
 
@@ -132,7 +132,7 @@ def test_a_users_edit_is_not_overwritten(engine: Engine, tmp_path: Path) -> None
     engine.crew.revise(ReviseEntry("skill", "deploy", Skill("Mine", "b")), by=USER)
     newer = {**TIDY, "skills": [{**TIDY["skills"][0], "description": "Theirs"}]}
     install(engine, packed(tmp_path, newer))
-    assert engine.crew.whole("user", "skill", "deploy").headline.description == "Mine"
+    assert engine.crew.find_entry("user", "skill", "deploy").headline.description == "Mine"
 
 
 @pytest.mark.promise("P-CREW-2")
@@ -181,7 +181,7 @@ def test_a_folder_is_a_pack_too(engine: Engine, tmp_path: Path) -> None:
         "its name is 'other', but its file or folder is called 'broken'"
         in troubles["skills/broken/SKILL.md"]
     )
-    skill = engine.crew.whole("user", "skill", "deploy").profile
+    skill = engine.crew.find_entry("user", "skill", "deploy").profile
     assert isinstance(skill, Skill)
     assert [file.path for file in skill.files] == ["reference/more.md"]
 
@@ -201,13 +201,15 @@ def test_a_folder_of_skills_is_imported_and_edits_come_back_as_revisions(
     home = tmp_path / "skills" / "deploy"
     home.mkdir(parents=True)
     (home / "SKILL.md").write_text("---\ndescription: Ships\n---\nRun.\n")
-    assert outcome(engine.crew.take_in(read_folder(home.parent), by=USER)) == {
+    assert outcome(engine.crew.import_entries(read_pack_folder(home.parent), by=USER)) == {
         "deploy": ("new", "active")
     }
-    assert engine.crew.take_in(read_folder(home), by=USER).entries[0].what == "unchanged"
+    assert (
+        engine.crew.import_entries(read_pack_folder(home), by=USER).entries[0].what == "unchanged"
+    )
     (home / "SKILL.md").write_text("---\ndescription: Ships well\n---\nRun.\n")
-    assert engine.crew.take_in(read_folder(home), by=USER).entries[0].what == "changed"
-    refused = engine.crew.take_in(read_folder(home), by=AGENT)
+    assert engine.crew.import_entries(read_pack_folder(home), by=USER).entries[0].what == "changed"
+    refused = engine.crew.import_entries(read_pack_folder(home), by=AGENT)
     assert [trouble.name for trouble in refused.troubles] == ["SKILL.md"]
 
 
@@ -217,7 +219,7 @@ def test_symbolic_links_are_not_followed_on_import_or_export(tmp_path: Path) -> 
     home.mkdir(parents=True)
     (home / "SKILL.md").write_text("---\ndescription: d\n---\n")
     os.symlink(tmp_path / "secret", home / "leak.txt")
-    assert read_folder(home.parent).troubles[0].problem == "leak.txt: it is a symbolic link"
+    assert read_pack_folder(home.parent).troubles[0].problem == "leak.txt: it is a symbolic link"
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "out").mkdir()
     os.symlink(tmp_path / "elsewhere", tmp_path / "out" / "deploy")
@@ -233,7 +235,7 @@ def test_a_skill_that_is_a_symbolic_link_is_reported(tmp_path: Path) -> None:
     for folder in (tmp_path / "in", tmp_path / "in" / "skills"):
         folder.mkdir()
         os.symlink(home, folder / "deploy")
-    found = read_folder(tmp_path / "in")
+    found = read_pack_folder(tmp_path / "in")
     assert found.offers == ()
     assert [trouble.problem for trouble in found.troubles] == ["it is a symbolic link"] * 2
 
@@ -243,7 +245,7 @@ def test_a_skill_that_is_too_large_for_an_event_is_reported(engine: Engine, tmp_
     home.mkdir(parents=True)
     (home / "SKILL.md").write_text("---\ndescription: d\n---\n")
     (home / "data.bin").write_bytes(bytes(1_000_000))
-    done = engine.crew.take_in(read_folder(home), by=USER)
+    done = engine.crew.import_entries(read_pack_folder(home), by=USER)
     assert done.entries == ()
     assert "larger than" in done.troubles[0].problem
 

@@ -8,13 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everloop.adapters.files.front_matter import DEPTH_MAX, Head, new_head, parted
-from everloop.adapters.files.packs import page_of, read_folder, write_skill
+from everloop.adapters.files.front_matter import (
+    DEPTH_MAX,
+    FrontMatter,
+    new_front_matter,
+    split_front_matter,
+)
+from everloop.adapters.files.packs import read_pack_folder, render_skill_page, write_skill
 from everloop.errors import Invalid
 from everloop.lessons.crew.events import HookGroup, HookHandler, Skill
-from everloop.lessons.crew.fields import named
-from everloop.lessons.crew.pack import enlistment
-from everloop.lessons.crew.skill_page import head_of, skill_of
+from everloop.lessons.crew.fields import normalise_names
+from everloop.lessons.crew.pack import enlist_command
+from everloop.lessons.crew.skill_page import front_matter_fields, parse_skill
 
 PAGE = """\
 ---
@@ -46,8 +51,8 @@ Run the checks first.
 
 
 def read_back(page: str) -> Skill:
-    head, body = parted(page)
-    return skill_of({**named(Head(head).fields()), "body": body}, head)
+    head, body = split_front_matter(page)
+    return parse_skill({**normalise_names(FrontMatter(head).fields()), "body": body}, head)
 
 
 def folder_with(tmp_path: Path, page: str | bytes, name: str = "release") -> Path:
@@ -58,8 +63,8 @@ def folder_with(tmp_path: Path, page: str | bytes, name: str = "release") -> Pat
 
 
 def imported(folder: Path) -> tuple[str, Skill]:
-    (offer,) = read_folder(folder).offers
-    command = enlistment(offer)
+    (offer,) = read_pack_folder(folder).offers
+    command = enlist_command(offer)
     assert isinstance(command.profile, Skill)
     return command.name, command.profile
 
@@ -120,7 +125,7 @@ def test_a_changed_skill_keeps_unknown_fields() -> None:
     changed = msgspec.structs.replace(
         skill, description="Ships it", activation="auto", model="small"
     )
-    page = page_of("release", changed)
+    page = render_skill_page("release", changed)
     assert 'version: "1.0"' in page
     assert "license: no" in page
     assert "metadata: {author: \"ada\", tags: [a, 'b']}" in page
@@ -172,9 +177,9 @@ skills = st.builds(
 
 @given(skills)
 def test_every_skill_survives_a_round_trip_through_its_page(skill: Skill) -> None:
-    page = new_head(head_of("release", skill)) + skill.body
-    head, body = parted(page)
-    again = skill_of({**named(Head(head).fields()), "body": body})
+    page = new_front_matter(front_matter_fields("release", skill)) + skill.body
+    head, body = split_front_matter(page)
+    again = parse_skill({**normalise_names(FrontMatter(head).fields()), "body": body})
     assert again == skill
 
 
@@ -182,8 +187,8 @@ def test_every_skill_survives_a_round_trip_through_its_page(skill: Skill) -> Non
 def test_any_text_is_parsed_or_rejected_as_invalid(text: str) -> None:
     for page in (text, f"---\n{text}\n---\nbody"):
         with suppress(Invalid):
-            head, body = parted(page)
-            Head(head).fields()
+            head, body = split_front_matter(page)
+            FrontMatter(head).fields()
             assert head + body == page
 
 
@@ -200,14 +205,14 @@ def test_any_text_is_parsed_or_rejected_as_invalid(text: str) -> None:
 )
 def test_unsafe_front_matter_is_refused_with_its_line(fields: str, problem: str) -> None:
     with pytest.raises(Invalid, match=problem):
-        Head(f"---\n{fields}\n---\n").fields()
+        FrontMatter(f"---\n{fields}\n---\n").fields()
 
 
 def test_invalid_yaml_that_hosts_accept_is_read_leniently() -> None:
     page = "---\nargument-hint: [file] [format]\ndescription: Use it: now\nhooks: {}\n---\nb"
     skill = read_back(page)
     assert (skill.argument_hint, skill.description) == ("[file] [format]", "Use it: now")
-    assert page_of("x", skill).endswith("---\nb")
+    assert render_skill_page("x", skill).endswith("---\nb")
 
 
 def test_a_list_may_be_one_text() -> None:
@@ -220,6 +225,6 @@ def test_a_list_may_be_one_text() -> None:
 
 def test_front_matter_must_be_closed_and_has_a_maximum_length() -> None:
     with pytest.raises(Invalid, match="no end"):
-        parted("---\nname: x\n")
+        split_front_matter("---\nname: x\n")
     with pytest.raises(Invalid, match="more than"):
-        parted("---\n" + "a" * 70_000 + "\n---\n")
+        split_front_matter("---\n" + "a" * 70_000 + "\n---\n")

@@ -16,18 +16,18 @@ from everloop.lessons.crew.commands import (
 )
 from everloop.lessons.crew.deciders import CREW_DECIDERS
 from everloop.lessons.crew.events import HookGroup, HookHandler, Member, Persona, Skill, Team
-from everloop.lessons.crew.queries import headlines
+from everloop.lessons.crew.queries import entry_summaries
 from everloop.lessons.model.commands import ProposeLesson, TrustHost
 from everloop.lessons.model.events import LessonPromoted, Narrative
-from everloop.lessons.projections.queries import LessonSeen
+from everloop.lessons.projections.queries import LessonView
 from everloop.log import Context, Draft
 from everloop.log.integrity.rebuild import rebuild
 from everloop.memory.model.commands import GrantAudience, RememberItem, RetireItem
-from everloop.memory.projections.citations import links, user_citers
-from everloop.memory.projections.queries import asker
+from everloop.memory.projections.citations import citation_links, user_citers
+from everloop.memory.projections.queries import load_viewer
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 USER = Context()
 AGENT = Context(actor="agent:x", session="s1")
@@ -38,12 +38,12 @@ DEPLOY = EnlistEntry("skill", "deploy", SKILL)
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
     settings = Settings(home=str(tmp_path), memory=MemorySettings(embedder="none"))
-    with Engine.open(tmp_path, settings=settings, world=Stage().world) as opened:
+    with Engine.open(tmp_path, settings=settings, world=DeterministicWorld().world) as opened:
         yield opened
 
 
 def names(engine: Engine, principal: str = "user") -> list[str]:
-    return [each.name for each in engine.crew.headlines(principal, "skill")]
+    return [each.name for each in engine.crew.entry_summaries(principal, "skill")]
 
 
 def citers(engine: Engine, item_id: str) -> list[str]:
@@ -69,9 +69,9 @@ def test_an_entry_contains_everything_that_was_written(engine: Engine) -> None:
     team = Team("Home", "d", "b", (Member("persona", "ada"), Member("user", "ben")))
     engine.crew.enlist(EnlistEntry("team", "home", team), by=USER)
     engine.crew.enlist(EnlistEntry("persona", "ada", Persona("Ada", "d", "b")), by=USER)
-    assert engine.crew.whole("user", "skill", "check").profile == whole
-    assert engine.crew.whole("user", "team", "home").profile == team
-    assert engine.crew.whole("user", "persona", "ada").headline.title == "Ada"
+    assert engine.crew.find_entry("user", "skill", "check").profile == whole
+    assert engine.crew.find_entry("user", "team", "home").profile == team
+    assert engine.crew.find_entry("user", "persona", "ada").headline.title == "Ada"
 
 
 @pytest.mark.promise("P-CREW-3")
@@ -79,29 +79,29 @@ def test_an_agents_skill_is_a_draft_until_the_user_activates_it(engine: Engine) 
     done = engine.crew.enlist(DEPLOY, by=AGENT)
     assert (done.what, done.status, done.withheld) == ("new", "draft", True)
     with pytest.raises(Forbidden):
-        engine.crew.change(ActivateEntry("skill", "deploy"), by=AGENT)
-    engine.crew.change(ActivateEntry("skill", "deploy"), by=USER)
-    assert engine.crew.whole("user", "skill", "deploy").headline.status == "active"
+        engine.crew.change_status(ActivateEntry("skill", "deploy"), by=AGENT)
+    engine.crew.change_status(ActivateEntry("skill", "deploy"), by=USER)
+    assert engine.crew.find_entry("user", "skill", "deploy").headline.status == "active"
 
 
 def test_a_host_speaks_for_the_user_only_while_it_is_trusted(engine: Engine) -> None:
     engine.crew.enlist(DEPLOY, by=AGENT)
     trust = engine.do(TrustHost("x"), by=USER)
-    engine.crew.change(ActivateEntry("skill", "deploy"), by=AGENT)
+    engine.crew.change_status(ActivateEntry("skill", "deploy"), by=AGENT)
     engine.log.retract([trust.position], reason="a mistake", actor="user")
     engine.crew.enlist(EnlistEntry("skill", "other", SKILL), by=AGENT)
     with pytest.raises(Forbidden):
-        engine.crew.change(ActivateEntry("skill", "other"), by=AGENT)
+        engine.crew.change_status(ActivateEntry("skill", "other"), by=AGENT)
 
 
 def test_a_name_is_taken_once_and_free_again_after_removal(engine: Engine) -> None:
     engine.crew.enlist(DEPLOY, by=USER)
     with pytest.raises(Conflict):
         engine.crew.enlist(DEPLOY, by=USER)
-    engine.crew.change(RemoveEntry("skill", "deploy", force=True), by=USER)
+    engine.crew.change_status(RemoveEntry("skill", "deploy", force=True), by=USER)
     assert names(engine) == []
     with pytest.raises(NotFound):
-        engine.crew.whole("user", "skill", "deploy")
+        engine.crew.find_entry("user", "skill", "deploy")
     assert engine.crew.enlist(DEPLOY, by=USER).what == "new"
 
 
@@ -114,7 +114,7 @@ def test_entries_are_visible_in_scope_and_to_their_author(engine: Engine) -> Non
     engine.do(GrantAudience("agent:x", ("project:*",)), by=USER)
     assert names(engine, "agent:x") == ["open", "own"]
     with pytest.raises(NotFound):
-        engine.crew.whole("agent:x", "skill", "deploy")
+        engine.crew.find_entry("agent:x", "skill", "deploy")
 
 
 @pytest.mark.promise("P-CREW-4")
@@ -124,12 +124,12 @@ def test_a_cited_memory_is_immune_until_the_skill_is_archived(engine: Engine) ->
     assert citers(engine, "mem-1") == ["skill:deploy"]
     with pytest.raises(Forbidden):
         engine.do(RetireItem("mem-1"), by=AGENT)
-    engine.crew.change(ArchiveEntry("skill", "deploy", force=True), by=USER)
+    engine.crew.change_status(ArchiveEntry("skill", "deploy", force=True), by=USER)
     assert citers(engine, "mem-1") == []
-    engine.crew.change(ActivateEntry("skill", "deploy"), by=USER)
+    engine.crew.change_status(ActivateEntry("skill", "deploy"), by=USER)
     assert citers(engine, "mem-1") == ["skill:deploy"]
     with engine.reading() as reader:
-        found = links(reader, asker(reader, "user"), "mem-1")
+        found = citation_links(reader, load_viewer(reader, "user"), "mem-1")
     assert [link.until is None for link in found] == [False, True]
 
 
@@ -144,28 +144,30 @@ def test_retracting_a_skill_retracts_its_citations(engine: Engine) -> None:
 def test_retracting_an_archiving_restores_the_citation(engine: Engine) -> None:
     engine.do(RememberItem("mem-1", "The build broke on Friday"), by=AGENT)
     engine.crew.enlist(EnlistEntry("skill", "deploy", SKILL, evidence=("mem-1",)), by=USER)
-    gone = engine.crew.change(ArchiveEntry("skill", "deploy", force=True), by=USER)
+    gone = engine.crew.change_status(ArchiveEntry("skill", "deploy", force=True), by=USER)
     engine.log.retract([gone.facts[0].position], reason="a mistake", actor="user")
-    assert engine.crew.whole("user", "skill", "deploy").headline.status == "active"
+    assert engine.crew.find_entry("user", "skill", "deploy").headline.status == "active"
     assert citers(engine, "mem-1") == ["skill:deploy"]
 
 
 def test_a_revision_shows_the_newest_text_and_older_texts_as_of_then(engine: Engine) -> None:
     first = engine.crew.enlist(DEPLOY, by=USER)
     engine.crew.revise(ReviseEntry("skill", "deploy", Skill("Ships it well", "b")), by=USER)
-    assert engine.crew.headlines("user", "skill")[0].description == "Ships it well"
+    assert engine.crew.entry_summaries("user", "skill")[0].description == "Ships it well"
     with engine.reading(as_of=first.positions[-1]) as reader:
-        (then,) = headlines(reader, asker(reader, "user"), "skill")
+        (then,) = entry_summaries(reader, load_viewer(reader, "user"), "skill")
     assert then.description == "Ships a release"
 
 
 def test_what_is_listed_depends_on_the_status_asked_for(engine: Engine) -> None:
     engine.crew.enlist(DEPLOY, by=USER)
-    engine.crew.change(ArchiveEntry("skill", "deploy", force=True), by=USER)
+    engine.crew.change_status(ArchiveEntry("skill", "deploy", force=True), by=USER)
     assert names(engine) == []
-    assert [e.name for e in engine.crew.headlines("user", "skill", ("archived",))] == ["deploy"]
+    assert [e.name for e in engine.crew.entry_summaries("user", "skill", ("archived",))] == [
+        "deploy"
+    ]
     with pytest.raises(Invalid, match="not a status"):
-        engine.crew.headlines("user", "skill", ("hidden",))
+        engine.crew.entry_summaries("user", "skill", ("hidden",))
 
 
 def test_a_skills_history_holds_each_promoted_lesson_once(engine: Engine) -> None:
@@ -178,9 +180,9 @@ def test_a_skills_history_holds_each_promoted_lesson_once(engine: Engine) -> Non
             ),
             by=USER,
         )  # fmt: skip
-    (entry,) = engine.crew.whole("user", "skill", "deploy").history
+    (entry,) = engine.crew.find_entry("user", "skill", "deploy").history
     assert entry.author == "pack"
-    assert engine.crew.whole("user", "skill", "deploy").history == (entry,)
+    assert engine.crew.find_entry("user", "skill", "deploy").history == (entry,)
 
 
 def test_a_history_has_the_trigger_of_each_lesson_that_the_asker_may_see(
@@ -190,23 +192,23 @@ def test_a_history_has_the_trigger_of_each_lesson_that_the_asker_may_see(
     engine.do(ProposeLesson("les-1", "Look first", "b", target_skill="deploy"), by=AGENT)
     told = Narrative("a red build", "it was ignored", "look first", "inferred")
     narrated = engine.lessons.narrate("les-1", by=USER, narrative=told)
-    assert isinstance(narrated, LessonSeen)
+    assert isinstance(narrated, LessonView)
     promoted = LessonPromoted("les-1", narrated.digest, ())
     for number in (1, 2):
         engine.log.append(
             "lesson:les-1", [Draft(promoted, (narrated.position,))], actor=f"engine:{number}"
         )
     engine.do(GrantAudience("agent:y", ("global",)), by=USER)
-    (entry,) = engine.crew.whole("user", "skill", "deploy").history
+    (entry,) = engine.crew.find_entry("user", "skill", "deploy").history
     assert (entry.lesson_id, entry.trigger, entry.author) == ("les-1", "a red build", "agent")
-    assert engine.crew.whole("agent:y", "skill", "deploy").history == ()
+    assert engine.crew.find_entry("agent:y", "skill", "deploy").history == ()
 
 
 def test_rebuilding_the_view_gives_the_same_rows(engine: Engine) -> None:
     engine.do(RememberItem("mem-1", "The build broke on Friday"), by=AGENT)
     engine.crew.enlist(EnlistEntry("skill", "deploy", SKILL, evidence=("mem-1",)), by=USER)
     engine.crew.revise(ReviseEntry("skill", "deploy", Skill("Ships it well", "b")), by=USER)
-    engine.crew.change(ArchiveEntry("skill", "deploy", force=True), by=USER)
-    before = engine.crew.whole("user", "skill", "deploy")
+    engine.crew.change_status(ArchiveEntry("skill", "deploy", force=True), by=USER)
+    before = engine.crew.find_entry("user", "skill", "deploy")
     rebuild(engine.log, ["crew_book"])
-    assert engine.crew.whole("user", "skill", "deploy") == before
+    assert engine.crew.find_entry("user", "skill", "deploy") == before

@@ -4,26 +4,26 @@ import pytest
 
 from everloop.errors import Invalid
 from everloop.lessons.crew.events import HookGroup, HookHandler, Member, Skill, SkillFile
-from everloop.lessons.crew.validation import HANDLERS, check_profile, member_of
+from everloop.lessons.crew.validation import HOOK_TYPES, check_profile, parse_member
 
 
 def test_members_are_typed_and_a_bare_slug_is_a_user() -> None:
-    assert member_of("persona:ada") == Member("persona", "ada")
-    assert member_of("skill:deploy") == Member("skill", "deploy")
-    assert member_of("user:ben") == member_of("ben") == Member("user", "ben")
+    assert parse_member("persona:ada") == Member("persona", "ada")
+    assert parse_member("skill:deploy") == Member("skill", "deploy")
+    assert parse_member("user:ben") == parse_member("ben") == Member("user", "ben")
 
 
 @pytest.mark.parametrize("text", ["", "robot:x", "persona:", "a b", "persona:a:b", "u" * 65])
 def test_an_invalid_team_member_is_refused(text: str) -> None:
     with pytest.raises(Invalid, match="not a team member"):
-        member_of(text)
+        parse_member(text)
 
 
 def with_hook(event_name: str, handler: HookHandler) -> Skill:
     return Skill("d", "b", hooks={event_name: (HookGroup((handler,), "Bash"),)})
 
 
-@pytest.mark.parametrize("kind", HANDLERS)
+@pytest.mark.parametrize("kind", HOOK_TYPES)
 def test_any_event_may_have_a_hook_of_a_known_type(kind: str) -> None:
     check_profile("skill", with_hook("AnythingAtAll", HookHandler(kind, {"command": "x"}, 5, True)))
 

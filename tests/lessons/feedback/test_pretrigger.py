@@ -2,10 +2,10 @@
 
 import pytest
 
-from everloop.lessons.feedback.pretrigger import is_interrupt, may_hold_feedback
-from everloop.lessons.feedback.settings import SentimentSettings
+from everloop.lessons.feedback.pretrigger import is_interrupt, may_contain_feedback
+from everloop.lessons.feedback.settings import FeedbackSettings
 
-SHORT = SentimentSettings().short_words
+SHORT = FeedbackSettings().short_words
 FEEDBACK = """
 thanks!
 perfect
@@ -62,36 +62,36 @@ Then open a pull request with a short description and ask Maria to look at it.
 
 @pytest.mark.parametrize("text", FEEDBACK)
 def test_feedback_passes_the_filter(text: str) -> None:
-    assert may_hold_feedback(text, short_words=SHORT)
+    assert may_contain_feedback(text, short_words=SHORT)
 
 
 @pytest.mark.parametrize("text", ORDINARY)
 def test_ordinary_turns_are_filtered_out(text: str) -> None:
-    assert not may_hold_feedback(text, short_words=SHORT)
+    assert not may_contain_feedback(text, short_words=SHORT)
 
 
 def test_a_word_of_thanks_in_a_long_turn_is_courtesy() -> None:
-    assert may_hold_feedback("thanks a lot", short_words=SHORT)
+    assert may_contain_feedback("thanks a lot", short_words=SHORT)
     long = "Thanks, next I would like to see how the second service reads its settings at start"
-    assert not may_hold_feedback(long, short_words=SHORT)
+    assert not may_contain_feedback(long, short_words=SHORT)
 
 
 @pytest.mark.parametrize("sign", ["'", "\u2019", ""])
 def test_an_apostrophe_may_be_straight_or_curly_or_left_out(sign: str) -> None:
     long = f"I tried it on both machines with a clean checkout and it doesn{sign}t work on either"
-    assert may_hold_feedback(long, short_words=SHORT)
+    assert may_contain_feedback(long, short_words=SHORT)
 
 
 def test_a_word_inside_another_is_not_that_word() -> None:
-    assert not may_hold_feedback("open the notebook on Bugatti", short_words=SHORT)
+    assert not may_contain_feedback("open the notebook on Bugatti", short_words=SHORT)
 
 
 def test_an_empty_turn_has_no_feedback() -> None:
-    assert not may_hold_feedback("", short_words=SHORT)
+    assert not may_contain_feedback("", short_words=SHORT)
 
 
 def test_a_long_paste_is_scanned_quickly() -> None:
-    assert not may_hold_feedback("it is all so very really " * 40_000, short_words=SHORT)
+    assert not may_contain_feedback("it is all so very really " * 40_000, short_words=SHORT)
 
 
 @pytest.mark.parametrize(

@@ -6,22 +6,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from everloop.lessons.feedback.attribution import Pick
+from everloop.lessons.feedback.attribution import Attribution
 from everloop.lessons.feedback.events import Opinion, Reading, Signal
 from everloop.lessons.feedback.scoring import (
-    Weighing,
-    standing,
-    untested,
-    weigh,
-    weigh_interrupt,
+    ScoredTurn,
+    best_opinion,
+    score_interrupt,
+    score_opinion,
+    unsupported_host_reasons,
 )
-from everloop.lessons.feedback.settings import SentimentSettings
-from everloop.lessons.feedback.turns import Heard, Shown, Turn
+from everloop.lessons.feedback.settings import FeedbackSettings
+from everloop.lessons.feedback.turns import CandidateLesson, EarlierTurn, UserTurn
 from everloop.testing.deterministic import NEW_YEAR
 
-LIMITS = SentimentSettings()
-SHOWN = (Shown("les-1", "Use pnpm"), Shown("les-2", "Run the tests"))
-HEARD = Heard("t", "that is wrong", shown=SHOWN)
+LIMITS = FeedbackSettings()
+SHOWN = (CandidateLesson("les-1", "Use pnpm"), CandidateLesson("les-2", "Run the tests"))
+HEARD = UserTurn("t", "that is wrong", shown=SHOWN)
 
 
 def opinion(**more: Any) -> Opinion:
@@ -51,73 +51,76 @@ def opinion(**more: Any) -> Opinion:
 def test_the_reasons_against_a_reading_are_reported(
     reading: Reading, reasons: tuple[str, ...]
 ) -> None:
-    assert standing(HEARD, reading, LIMITS) == (None, reasons)
+    assert best_opinion(HEARD, reading, LIMITS) == (None, reasons)
 
 
 @pytest.mark.parametrize(("polarity", "least"), [("positive", 0.75), ("negative", 0.85)])
 def test_a_confidence_at_the_threshold_is_enough(polarity: str, least: float) -> None:
     good = opinion(polarity=polarity, confidence=least)
-    assert standing(HEARD, Reading((good,)), LIMITS) == (good, ())
+    assert best_opinion(HEARD, Reading((good,)), LIMITS) == (good, ())
 
 
 @pytest.mark.parametrize("hazard", ["hyperbole", "low-confidence", "privacy-concern"])
 def test_minor_hazards_do_not_block_a_signal(hazard: str) -> None:
     reading = msgspec.convert({"opinions": [], "hazards": [hazard]}, Reading)
     good = opinion()
-    assert standing(HEARD, msgspec.structs.replace(reading, opinions=(good,)), LIMITS) == (good, ())
+    assert best_opinion(HEARD, msgspec.structs.replace(reading, opinions=(good,)), LIMITS) == (
+        good,
+        (),
+    )
 
 
 def test_the_most_confident_opinion_wins() -> None:
     faint, clear = opinion(confidence=0.86), opinion(lesson_id="les-2", confidence=0.99)
-    assert standing(HEARD, Reading((faint, clear)), LIMITS)[0] == clear
+    assert best_opinion(HEARD, Reading((faint, clear)), LIMITS)[0] == clear
 
 
 def test_classifier_and_attribution_must_mean_the_same_lesson() -> None:
-    other = weigh(opinion(), Pick("les-2", 0.95, "mention"))
-    assert other == Weighing(reasons=("attribution-differs: les-2 is not les-1",))
-    assert weigh(opinion(), None) == Weighing(reasons=("unattributed",))
+    other = score_opinion(opinion(), Attribution("les-2", 0.95, "mention"))
+    assert other == ScoredTurn(reasons=("attribution-differs: les-2 is not les-1",))
+    assert score_opinion(opinion(), None) == ScoredTurn(reasons=("unattributed",))
 
 
 def test_a_signal_has_the_lower_confidence_of_both() -> None:
-    found = weigh(opinion(polarity="positive"), Pick("les-1", 0.65, "only"))
-    assert found == Weighing((Signal("les-1", True, 0.65, "only"),))
+    found = score_opinion(opinion(polarity="positive"), Attribution("les-1", 0.65, "only"))
+    assert found == ScoredTurn((Signal("les-1", True, 0.65, "only"),))
 
 
 # -- interrupts ------------------------------------------------------------------------------------
 
 
-def interrupted(after_s: float, *lessons: str) -> Heard:
-    turn = Turn("assistant", "working", NEW_YEAR, lessons)
+def interrupted(after_s: float, *lessons: str) -> UserTurn:
+    turn = EarlierTurn("assistant", "working", NEW_YEAR, lessons)
     at = NEW_YEAR + timedelta(seconds=after_s)
-    return Heard("t", "[Request interrupted by user]", at, SHOWN, (turn,))
+    return UserTurn("t", "[Request interrupted by user]", at, SHOWN, (turn,))
 
 
 @pytest.mark.parametrize("after_s", [0, 30])
 def test_a_quick_interrupt_blames_the_lessons_of_the_turn(after_s: float) -> None:
-    found = weigh_interrupt(interrupted(after_s, "les-2", "les-9"), LIMITS)
-    assert found == Weighing((Signal("les-2", False, 0.9, "interrupt"),))
+    found = score_interrupt(interrupted(after_s, "les-2", "les-9"), LIMITS)
+    assert found == ScoredTurn((Signal("les-2", False, 0.9, "interrupt"),))
 
 
 @pytest.mark.parametrize("after_s", [-1, 30.1])
 def test_a_late_interrupt_gives_no_signal(after_s: float) -> None:
-    found = weigh_interrupt(interrupted(after_s, "les-1"), LIMITS)
-    assert found == Weighing(reasons=("unattributed",))
+    found = score_interrupt(interrupted(after_s, "les-1"), LIMITS)
+    assert found == ScoredTurn(reasons=("unattributed",))
 
 
 def test_an_interrupt_without_a_turn_gives_no_signal() -> None:
-    assert weigh_interrupt(interrupted(1), LIMITS).reasons == ("unattributed",)
-    nothing = Heard("t", "[Request interrupted by user]", NEW_YEAR, SHOWN)
-    assert weigh_interrupt(nothing, LIMITS).reasons == ("unattributed",)
+    assert score_interrupt(interrupted(1), LIMITS).reasons == ("unattributed",)
+    nothing = UserTurn("t", "[Request interrupted by user]", NEW_YEAR, SHOWN)
+    assert score_interrupt(nothing, LIMITS).reasons == ("unattributed",)
 
 
 def test_an_interrupt_at_an_unknown_time_gives_no_signal() -> None:
     unknown = msgspec.structs.replace(interrupted(1, "les-1"), at=None)
-    assert weigh_interrupt(unknown, LIMITS).reasons == ("unattributed",)
+    assert score_interrupt(unknown, LIMITS).reasons == ("unattributed",)
 
 
 def test_an_interrupt_has_to_pass_the_threshold_too() -> None:
-    strict = SentimentSettings(negative_min=0.95)
-    found = weigh_interrupt(interrupted(1, "les-1"), strict)
+    strict = FeedbackSettings(negative_min=0.95)
+    found = score_interrupt(interrupted(1, "les-1"), strict)
     assert found.reasons == ("below-threshold: negative 0.90 < 0.95",)
 
 
@@ -126,9 +129,11 @@ def test_an_interrupt_has_to_pass_the_threshold_too() -> None:
 
 def test_a_host_of_an_unsupported_version_is_ignored() -> None:
     told = msgspec.structs.replace(HEARD, host_version="3.0.1")
-    assert untested(told, LIMITS) == ("untested-host-version: 3.0.1",)
+    assert unsupported_host_reasons(told, LIMITS) == ("untested-host-version: 3.0.1",)
 
 
 @pytest.mark.parametrize("version", ["", "1.0.44", "2.1.205"])
 def test_a_supported_host_or_one_without_a_version_is_accepted(version: str) -> None:
-    assert untested(msgspec.structs.replace(HEARD, host_version=version), LIMITS) == ()
+    assert (
+        unsupported_host_reasons(msgspec.structs.replace(HEARD, host_version=version), LIMITS) == ()
+    )

@@ -6,15 +6,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from everloop.lessons.gate.case import Case, CitedMemory, Hand, Heard, Told, Tried, Use
-from everloop.lessons.gate.checks import checks, good_citations, grounds, violations
+from everloop.lessons.gate.case import (
+    CitedMemory,
+    Contributor,
+    FeedbackRecord,
+    GateCase,
+    LessonUse,
+    NarrativeRecord,
+    VerdictRecord,
+)
+from everloop.lessons.gate.checks import checks, grounds, valid_citations, violations
 from everloop.lessons.model.lifecycle import Status
 from everloop.lessons.settings import GateRules
 
 NOW = datetime(2026, 5, 2, 12, 0, tzinfo=UTC)
 RULES = GateRules()
-MEMORY = CitedMemory("mem-1", 3, 3, "user", hands=frozenset({Hand("user", "")}))
-GOOD = Case(
+MEMORY = CitedMemory("mem-1", 3, 3, "user", hands=frozenset({Contributor("user", "")}))
+GOOD = GateCase(
     lesson_id="les-1",
     status=Status.ACTIVE,
     scope="user",
@@ -23,19 +31,19 @@ GOOD = Case(
     written_at=NOW - timedelta(hours=24),
     now=NOW,
     digest="d",
-    hands=frozenset({Hand("agent:a", "s1")}),
+    hands=frozenset({Contributor("agent:a", "s1")}),
     uses=(
-        Use(11, "d", "agent:a", "s1"),
-        Use(12, "d", "agent:a", "s1"),
-        Use(13, "d", "agent:b", "s2"),
+        LessonUse(11, "d", "agent:a", "s1"),
+        LessonUse(12, "d", "agent:a", "s1"),
+        LessonUse(13, "d", "agent:b", "s2"),
     ),
-    heard=(Heard(14, "d", True, "user"),),
-    told=Told(15, "d", "inferred", False),
+    heard=(FeedbackRecord(14, "d", True, "user"),),
+    told=NarrativeRecord(15, "d", "inferred", False),
     cited=(MEMORY,),
 )
 
 
-def but(**changes: Any) -> Case:
+def but(**changes: Any) -> GateCase:
     """The good case, but for these."""
     return msgspec.structs.replace(GOOD, **changes)
 
@@ -45,7 +53,7 @@ def memory(**changes: Any) -> tuple[CitedMemory, ...]:
     return (msgspec.structs.replace(MEMORY, **changes),)
 
 
-def told(case: Case, rules: GateRules = RULES) -> list[str]:
+def told(case: GateCase, rules: GateRules = RULES) -> list[str]:
     """The messages of all violations."""
     return [violation.message for violation in violations(case, rules)]
 
@@ -61,10 +69,10 @@ def test_all_violations_are_reported_at_once_in_a_fixed_order() -> None:
         status=Status.DISCARDED,
         written_at=NOW - timedelta(hours=3),
         uses=(),
-        heard=(Heard(14, "d", False, "agent:b"),),
+        heard=(FeedbackRecord(14, "d", False, "agent:b"),),
         told=None,
         cited=(),
-        tried=(Tried(16, "d", False, True),),
+        tried=(VerdictRecord(16, "d", False, True),),
     )
     assert told(worst) == [
         "already-discarded",
@@ -140,7 +148,7 @@ def test_uses_of_an_older_text_do_not_count() -> None:
 @pytest.mark.parametrize("actor", ["user", "agent:a", "agent:b", "engine"])
 @pytest.mark.parametrize("digest", ["d", "old"])
 def test_one_thumbs_down_blocks_by_any_actor_and_on_any_text(actor: str, digest: str) -> None:
-    case = but(heard=(*GOOD.heard, Heard(20, digest, False, actor)))
+    case = but(heard=(*GOOD.heard, FeedbackRecord(20, digest, False, actor)))
     assert told(case) == ["thumbs-down-block: count=1"]
 
 
@@ -148,22 +156,22 @@ def test_one_thumbs_down_blocks_by_any_actor_and_on_any_text(actor: str, digest:
     "heard",
     [
         (),
-        (Heard(14, "old", True, "user"),),
-        (Heard(14, "d", True, "agent:a"),),
-        (Heard(14, "d", True, "agent:b"),),
-        (Heard(14, "old", True, "agent:b", trusted_at=9),),
-        (Heard(14, "d", True, "agent:b", "s2"),),
-        (Heard(14, "d", True, "agent:a", "s1", trusted_at=9),),
-        (Heard(14, "d", True, "agent:a", "s1/x", trusted_at=9),),
-        (Heard(14, "d", True, "agent:a", trusted_at=9),),
-        (Heard(14, "d", True, "agent:b", "s1", trusted_at=9),),
-        (Heard(14, "d", True, "engine"),),
-        (Heard(14, "d", True, "user", guessed=True),),
-        (Heard(14, "d", True, "agent:b", "s2", trusted_at=9, guessed=True),),
+        (FeedbackRecord(14, "old", True, "user"),),
+        (FeedbackRecord(14, "d", True, "agent:a"),),
+        (FeedbackRecord(14, "d", True, "agent:b"),),
+        (FeedbackRecord(14, "old", True, "agent:b", trusted_at=9),),
+        (FeedbackRecord(14, "d", True, "agent:b", "s2"),),
+        (FeedbackRecord(14, "d", True, "agent:a", "s1", trusted_at=9),),
+        (FeedbackRecord(14, "d", True, "agent:a", "s1/x", trusted_at=9),),
+        (FeedbackRecord(14, "d", True, "agent:a", trusted_at=9),),
+        (FeedbackRecord(14, "d", True, "agent:b", "s1", trusted_at=9),),
+        (FeedbackRecord(14, "d", True, "engine"),),
+        (FeedbackRecord(14, "d", True, "user", guessed=True),),
+        (FeedbackRecord(14, "d", True, "agent:b", "s2", trusted_at=9, guessed=True),),
     ],
 )
 def test_praise_counts_only_from_the_user_and_for_the_current_text(
-    heard: tuple[Heard, ...],
+    heard: tuple[FeedbackRecord, ...],
 ) -> None:
     assert told(but(heard=heard)) == ["missing-external-signal-sources"]
 
@@ -172,21 +180,25 @@ def test_praise_counts_only_from_the_user_and_for_the_current_text(
 def test_praise_relayed_by_another_session_of_a_trusted_host_counts(
     actor: str, session: str
 ) -> None:
-    assert told(but(heard=(Heard(14, "d", True, actor, session, trusted_at=9),))) == []
+    assert told(but(heard=(FeedbackRecord(14, "d", True, actor, session, trusted_at=9),))) == []
 
 
 def test_blame_inferred_by_a_model_blocks_like_any_other() -> None:
-    case = but(heard=(*GOOD.heard, Heard(20, "d", False, "user", guessed=True)))
+    case = but(heard=(*GOOD.heard, FeedbackRecord(20, "d", False, "user", guessed=True)))
     assert told(case) == ["thumbs-down-block: count=1"]
 
 
 def test_blame_is_no_support() -> None:
-    assert "missing-external-signal-sources" in told(but(heard=(Heard(14, "d", False, "user"),)))
+    assert "missing-external-signal-sources" in told(
+        but(heard=(FeedbackRecord(14, "d", False, "user"),))
+    )
 
 
-@pytest.mark.parametrize("hand", [Hand("user", ""), Hand("user", "t1")])
-def test_the_user_cannot_support_their_own_lesson(hand: Hand) -> None:
-    case = but(hands=frozenset({hand}), cited=memory(hands=frozenset({Hand("agent:b", "s9")})))
+@pytest.mark.parametrize("hand", [Contributor("user", ""), Contributor("user", "t1")])
+def test_the_user_cannot_support_their_own_lesson(hand: Contributor) -> None:
+    case = but(
+        hands=frozenset({hand}), cited=memory(hands=frozenset({Contributor("agent:b", "s9")}))
+    )
     assert told(case) == ["missing-external-signal-sources"]
     [missing] = violations(case, GateRules())
     assert missing.satisfied_by.endswith("praise of one's own text is no support")
@@ -198,38 +210,40 @@ def test_an_agents_lesson_can_be_supported_by_the_users_praise() -> None:
 
 
 def test_an_outside_verdict_supports_even_the_users_own_lesson() -> None:
-    others = memory(hands=frozenset({Hand("agent:b", "s9")}))
-    tried = (Tried(16, "d", True, True),)
-    assert told(but(hands=frozenset({Hand("user", "")}), cited=others, tried=tried)) == []
+    others = memory(hands=frozenset({Contributor("agent:b", "s9")}))
+    tried = (VerdictRecord(16, "d", True, True),)
+    assert told(but(hands=frozenset({Contributor("user", "")}), cited=others, tried=tried)) == []
 
 
 @pytest.mark.parametrize(
     "tried",
     [
-        Tried(16, "old", True, True),  # of other words
-        Tried(16, "d", True, False),  # in the agent's own hands
+        VerdictRecord(16, "old", True, True),  # of other words
+        VerdictRecord(16, "d", True, False),  # in the agent's own hands
     ],
 )
-def test_a_verdict_on_another_text_or_by_an_agents_runner_is_no_support(tried: Tried) -> None:
+def test_a_verdict_on_another_text_or_by_an_agents_runner_is_no_support(
+    tried: VerdictRecord,
+) -> None:
     assert told(but(heard=(), tried=(tried,))) == ["missing-external-signal-sources"]
 
 
 def test_the_minimum_support_is_a_setting() -> None:
     rules = GateRules(supports_min=2)
     assert told(GOOD, rules) == ["missing-external-signal-sources"]
-    twice = but(tried=(Tried(16, "d", True, True),))
+    twice = but(tried=(VerdictRecord(16, "d", True, True),))
     assert told(twice, rules) == []
     assert checks(twice, rules)[4].fact == "2 supporting signals from outside"
 
 
 @pytest.mark.parametrize("second", ["s1", "s1/child", ""])
 def test_a_session_and_its_sub_sessions_are_one_origin(second: str) -> None:
-    case = but(uses=(*GOOD.uses[:2], Use(13, "d", "agent:b", second)))
+    case = but(uses=(*GOOD.uses[:2], LessonUse(13, "d", "agent:b", second)))
     assert told(case) == ["insufficient-origin-diversity: distinct_sessions=1 < required=2"]
 
 
 def test_sub_sessions_of_different_sessions_are_two_origins() -> None:
-    case = but(uses=(*GOOD.uses[:2], Use(13, "d", "agent:a", "s2/child")))
+    case = but(uses=(*GOOD.uses[:2], LessonUse(13, "d", "agent:a", "s2/child")))
     assert told(case) == []
     assert checks(case, RULES)[5].fact == "used in 2 different sessions"
 
@@ -238,19 +252,19 @@ def test_sub_sessions_of_different_sessions_are_two_origins() -> None:
     ("narrative", "expected"),
     [
         (None, "missing-causal-narrative"),
-        (Told(15, "old", "inferred", True), "missing-causal-narrative"),
-        (Told(15, "d", "speculative", True), "speculative-narrative"),
-        (Told(15, "d", "observed", False), "observed-confidence-without-evidence-refs"),
+        (NarrativeRecord(15, "old", "inferred", True), "missing-causal-narrative"),
+        (NarrativeRecord(15, "d", "speculative", True), "speculative-narrative"),
+        (NarrativeRecord(15, "d", "observed", False), "observed-confidence-without-evidence-refs"),
     ],
 )
 def test_a_narrative_is_required_and_must_not_be_speculative(
-    narrative: Told | None, expected: str
+    narrative: NarrativeRecord | None, expected: str
 ) -> None:
     assert told(but(told=narrative)) == [expected]
 
 
 def test_an_observed_narrative_with_evidence_passes() -> None:
-    assert told(but(told=Told(15, "d", "observed", True))) == []
+    assert told(but(told=NarrativeRecord(15, "d", "observed", True))) == []
 
 
 @pytest.mark.parametrize(
@@ -262,12 +276,15 @@ def test_an_observed_narrative_with_evidence_passes() -> None:
         ({"scope": "project:x"}, "cited-memory-out-of-scope: 'mem-1'"),
         ({"restricted": True}, "cited-memory-out-of-scope: 'mem-1'"),
         ({"changed_at": 10}, "cited-memory-not-older: 'mem-1'"),
-        ({"hands": frozenset({Hand("agent:a", "s1")})}, "cited-memory-own-session: 'mem-1'"),
-        ({"hands": frozenset({Hand("agent:a", "s1/x")})}, "cited-memory-own-session: 'mem-1'"),
-        ({"hands": frozenset({Hand("agent:b", "s1")})}, "cited-memory-own-session: 'mem-1'"),
-        ({"hands": frozenset({Hand("agent:a", "")})}, "cited-memory-own-session: 'mem-1'"),
+        ({"hands": frozenset({Contributor("agent:a", "s1")})}, "cited-memory-own-session: 'mem-1'"),
         (
-            {"hands": frozenset({Hand("user", ""), Hand("agent:a", "s1")})},
+            {"hands": frozenset({Contributor("agent:a", "s1/x")})},
+            "cited-memory-own-session: 'mem-1'",
+        ),
+        ({"hands": frozenset({Contributor("agent:b", "s1")})}, "cited-memory-own-session: 'mem-1'"),
+        ({"hands": frozenset({Contributor("agent:a", "")})}, "cited-memory-own-session: 'mem-1'"),
+        (
+            {"hands": frozenset({Contributor("user", ""), Contributor("agent:a", "s1")})},
             "cited-memory-own-session: 'mem-1'",
         ),
     ],
@@ -283,8 +300,8 @@ def test_a_cited_memory_that_fails_a_check_does_not_count(
     [
         {"scope": "global"},
         {"changed_at": 9},
-        {"hands": frozenset({Hand("agent:a", "s0")})},
-        {"hands": frozenset({Hand("agent:b", "")})},
+        {"hands": frozenset({Contributor("agent:a", "s0")})},
+        {"hands": frozenset({Contributor("agent:b", "")})},
     ],
 )
 def test_a_cited_memory_just_within_its_limits_counts(changes: dict[str, Any]) -> None:
@@ -293,14 +310,16 @@ def test_a_cited_memory_just_within_its_limits_counts(changes: dict[str, Any]) -
 
 def test_an_unknown_session_of_the_author_fails_closed() -> None:
     case = but(
-        hands=frozenset({Hand("agent:a", "")}),
-        cited=memory(hands=frozenset({Hand("agent:a", "s0")})),
+        hands=frozenset({Contributor("agent:a", "")}),
+        cited=memory(hands=frozenset({Contributor("agent:a", "s0")})),
     )
     assert told(case) == ["cited-memory-own-session: 'mem-1'"]
 
 
 def test_the_first_violation_of_each_cited_memory_is_reported_when_none_is_good() -> None:
-    own = memory(item_id="mem-2", scope="project:x", hands=frozenset({Hand("agent:a", "s1")}))
+    own = memory(
+        item_id="mem-2", scope="project:x", hands=frozenset({Contributor("agent:a", "s1")})
+    )
     gone = memory(item_id="mem-3", position=0)
     assert told(but(cited=(*own, *gone))) == [
         "cited-memory-out-of-scope: 'mem-2'",
@@ -311,7 +330,7 @@ def test_the_first_violation_of_each_cited_memory_is_reported_when_none_is_good(
 def test_one_good_memory_is_enough_beside_bad_ones() -> None:
     case = but(cited=(MEMORY, *memory(item_id="mem-2", position=0)))
     assert told(case) == []
-    assert [found.item_id for found in good_citations(case)] == ["mem-1"]
+    assert [found.item_id for found in valid_citations(case)] == ["mem-1"]
     assert checks(case, RULES)[7].fact == "stands on 1 of 2 cited memories"
 
 
@@ -327,22 +346,27 @@ def test_the_minimum_of_citations_is_a_setting() -> None:
     ("tried", "expected"),
     [
         ((), []),
-        ((Tried(16, "d", False, True),), ["failed-verdict"]),
-        ((Tried(16, "d", True, True), Tried(17, "d", False, True)), ["failed-verdict"]),
-        ((Tried(16, "d", False, True), Tried(17, "d", True, True)), []),
-        ((Tried(17, "d", True, True), Tried(16, "d", False, True)), []),
-        ((Tried(16, "old", False, True),), []),
-        ((Tried(16, "d", False, False),), []),
+        ((VerdictRecord(16, "d", False, True),), ["failed-verdict"]),
+        (
+            (VerdictRecord(16, "d", True, True), VerdictRecord(17, "d", False, True)),
+            ["failed-verdict"],
+        ),
+        ((VerdictRecord(16, "d", False, True), VerdictRecord(17, "d", True, True)), []),
+        ((VerdictRecord(17, "d", True, True), VerdictRecord(16, "d", False, True)), []),
+        ((VerdictRecord(16, "old", False, True),), []),
+        ((VerdictRecord(16, "d", False, False),), []),
     ],
 )
 def test_a_failed_outside_verdict_blocks_until_a_later_one_passes(
-    tried: tuple[Tried, ...], expected: list[str]
+    tried: tuple[VerdictRecord, ...], expected: list[str]
 ) -> None:
     assert told(but(tried=tried)) == expected
 
 
 def test_passed_checks_have_a_readable_fact() -> None:
-    facts = [check.fact for check in checks(but(tried=(Tried(16, "d", True, True),)), RULES)]
+    facts = [
+        check.fact for check in checks(but(tried=(VerdictRecord(16, "d", True, True),)), RULES)
+    ]
     assert facts == [
         "it is active",
         "its words are 24.0 h old",
@@ -361,24 +385,24 @@ def test_a_promotion_depends_on_the_text_memory_praise_uses_and_narrative() -> N
 
 
 def test_a_promotion_depends_on_the_trust_behind_relayed_praise() -> None:
-    case = but(heard=(Heard(14, "d", True, "agent:b", trusted_at=9),), words_at=12)
+    case = but(heard=(FeedbackRecord(14, "d", True, "agent:b", trusted_at=9),), words_at=12)
     assert grounds(case, RULES)[:5] == (10, 12, 3, 14, 9)
 
 
 def test_a_promotion_depends_on_the_minimum_support_and_on_the_users_own_first() -> None:
-    relayed = Heard(16, "d", True, "agent:b", trusted_at=9)
+    relayed = FeedbackRecord(16, "d", True, "agent:b", trusted_at=9)
     both = but(heard=(relayed, *GOOD.heard))
     assert grounds(both, RULES) == grounds(GOOD, RULES)
     assert {14, 16, 9} <= set(grounds(both, GateRules(supports_min=2)))
 
 
 def test_a_promotion_does_not_depend_on_a_use_in_an_unknown_session_for_its_origins() -> None:
-    unknown = Use(8, "d", "agent:c", "")
+    unknown = LessonUse(8, "d", "agent:c", "")
     assert grounds(but(uses=(unknown, *GOOD.uses)), RULES) == (10, 3, 14, 11, 13, 8, 15)
 
 
 def test_facts_are_worded_in_singular_and_plural() -> None:
-    case = but(uses=GOOD.uses[:1], heard=(), tried=(Tried(16, "d", False, True),))
+    case = but(uses=GOOD.uses[:1], heard=(), tried=(VerdictRecord(16, "d", False, True),))
     facts = [check.fact for check in checks(case, RULES)]
     assert facts[2] == "used once since its words were last changed"
     assert facts[4:6] == ["0 supporting signals from outside", "used in 1 different session"]
@@ -398,7 +422,7 @@ def test_the_audience_of_a_cited_memory_is_reported(changes: dict[str, Any], fac
 
 
 def test_a_promotion_depends_on_the_minimum_of_uses() -> None:
-    many = tuple(Use(20 + n, "d", "agent:a", f"s{n}") for n in range(50))
+    many = tuple(LessonUse(20 + n, "d", "agent:a", f"s{n}") for n in range(50))
     case = but(uses=many, told=None)
     assert grounds(case, RULES) == (10, 3, 14, 20, 21, 22)
     assert grounds(case, GateRules(uses_min=1, origins_min=3)) == (10, 3, 14, 20, 21, 22)

@@ -398,10 +398,10 @@ def test_a_verdict_counts_only_for_the_text_that_was_tried(harness: LessonHarnes
 def test_a_promotion_on_one_branch_is_not_one_on_another(harness: LessonHarness) -> None:
     harness.ready()
     harness.log.fork(name="aside", actor="user")
-    harness.log.stand("aside", actor="user")
+    harness.log.switch_branch("aside", actor="user")
     assert harness.promote().passed
     assert harness.status() is Status.PROMOTED
-    harness.log.stand("main", actor="user")
+    harness.log.switch_branch("main", actor="user")
     assert harness.status() is Status.PENDING
     assert harness.lessons.page("user", [Status.PROMOTED]).total == 0
 

@@ -10,8 +10,8 @@ from everloop.app import Engine
 from everloop.errors import Invalid, Unavailable
 from everloop.lessons.crew.commands import ArchiveEntry, EnlistEntry
 from everloop.lessons.crew.events import Persona, Skill, Team
-from everloop.lessons.manifest.builder import Herald
-from everloop.lessons.manifest.manifest import Manifest, Wish
+from everloop.lessons.manifest.builder import ManifestBuilder
+from everloop.lessons.manifest.manifest import Manifest, ManifestRequest
 from everloop.lessons.manifest.settings import ManifestSettings
 from everloop.lessons.model.commands import ActivateLesson, ProposeLesson, ShowManifest, UseLesson
 from everloop.lessons.model.events import ManifestShown
@@ -19,23 +19,23 @@ from everloop.lessons.settings import LessonSettings
 from everloop.log import Command, Context, Receipt
 from everloop.memory.model.commands import GrantAudience, RememberItem
 from everloop.memory.model.events import ContextAssembled
-from everloop.memory.retrieval.results import Answer, Asked
+from everloop.memory.retrieval.results import SearchQuery, SearchResult
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 from everloop.testing.bus import FunctionBus
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 USER = Context()
 AGENT = Context(actor="agent:x", session="s1")
 
 
 @pytest.fixture
-def stage() -> Stage:
-    return Stage()
+def stage() -> DeterministicWorld:
+    return DeterministicWorld()
 
 
 @pytest.fixture
-def engine(tmp_path: Path, stage: Stage) -> Iterator[Engine]:
+def engine(tmp_path: Path, stage: DeterministicWorld) -> Iterator[Engine]:
     settings = Settings(home=str(tmp_path), memory=MemorySettings(embedder="none"))
     with Engine.open(tmp_path, settings=settings, world=stage.world) as opened:
         yield opened
@@ -57,10 +57,12 @@ def shown(manifest: Manifest) -> list[str]:
 
 
 def assembled(engine: Engine, by: Context = USER, **wish: Any) -> Manifest:
-    return engine.herald.manifest(Wish(**wish), by=by)
+    return engine.herald.build(ManifestRequest(**wish), by=by)
 
 
-def test_lessons_come_last_used_first_then_newest_then_by_id(engine: Engine, stage: Stage) -> None:
+def test_lessons_come_last_used_first_then_newest_then_by_id(
+    engine: Engine, stage: DeterministicWorld
+) -> None:
     for name in ("b", "a"):
         teach(engine, name)
     stage.clock.tick(hours=1)
@@ -93,7 +95,7 @@ def test_each_lesson_shows_its_gate_result(engine: Engine) -> None:
     (lesson,) = assembled(engine).lessons
     assert lesson.gate is not None
     assert lesson.gate.kind == "block"
-    standing = engine.lessons.standing("user", "les-a")
+    standing = engine.lessons.gate_result("user", "les-a")
     assert lesson.gate.reasons == standing.reasons
     assert assembled(engine, gate=False).lessons[0].gate is None
 
@@ -127,7 +129,7 @@ def test_what_exceeds_the_budget_is_left_out_counted_and_in_the_ledger(tmp_path:
         memory=MemorySettings(embedder="none"),
         manifest=ManifestSettings(tokens=40, tokens_max=60),
     )
-    with Engine.open(tmp_path, settings=small, world=Stage().world) as engine:
+    with Engine.open(tmp_path, settings=small, world=DeterministicWorld().world) as engine:
         for name in "abcde":
             teach(engine, name)
         manifest = assembled(engine)
@@ -180,23 +182,25 @@ def test_previews_have_the_requested_length(engine: Engine) -> None:
 
 
 def test_a_failed_memory_search_leaves_its_section_empty_and_is_counted(
-    engine: Engine, stage: Stage
+    engine: Engine, stage: DeterministicWorld
 ) -> None:
     class Broken:
-        def recall(self, principal: str, asked: Asked) -> Answer:
+        def recall(self, principal: str, asked: SearchQuery) -> SearchResult:
             raise Unavailable(f"no memory for {principal}: {asked.text}")
 
     teach(engine, "a")
     outside = (stage.clock, stage.ids)
-    herald = Herald(engine.log, engine, Broken, outside, LessonSettings(), ManifestSettings())
-    manifest = herald.manifest(Wish(memory_query="bees"), by=USER)
+    herald = ManifestBuilder(
+        engine.log, engine, Broken, outside, LessonSettings(), ManifestSettings()
+    )
+    manifest = herald.build(ManifestRequest(memory_query="bees"), by=USER)
     assert shown(manifest) == ["a"]
     assert (manifest.memories, manifest.stats.memory_failures) == ((), 1)
     assert "no memory for user" in manifest.stats.notes[0]
 
 
 def test_a_failed_record_is_counted_and_the_manifest_is_still_returned(
-    engine: Engine, stage: Stage
+    engine: Engine, stage: DeterministicWorld
 ) -> None:
     def do(command: Command, *, by: Context) -> Receipt:
         if isinstance(command, ShowManifest):
@@ -205,7 +209,7 @@ def test_a_failed_record_is_counted_and_the_manifest_is_still_returned(
 
     teach(engine, "a")
     outside = (stage.clock, stage.ids)
-    herald = Herald(
+    herald = ManifestBuilder(
         engine.log,
         FunctionBus(do),
         lambda: engine.memory,
@@ -213,7 +217,7 @@ def test_a_failed_record_is_counted_and_the_manifest_is_still_returned(
         LessonSettings(),
         ManifestSettings(),
     )
-    manifest = herald.manifest(Wish(), by=USER)
+    manifest = herald.build(ManifestRequest(), by=USER)
     assert (shown(manifest), manifest.stats.record_failures) == (["a"], 1)
     assert len(list(engine.log.read(f"context:{manifest.context_id}"))) == 1
 
@@ -227,7 +231,7 @@ def test_a_skill_is_offered_only_if_its_activation_allows_it(engine: Engine) -> 
     ):
         skill = Skill("d", "b", activation=activation, paths=paths)
         engine.crew.enlist(EnlistEntry("skill", name, skill), by=USER)
-    engine.crew.change(ArchiveEntry("skill", "old", force=True), by=USER)
+    engine.crew.change_status(ArchiveEntry("skill", "old", force=True), by=USER)
 
     def names(**wish: Any) -> list[str]:
         return [each.name for each in assembled(engine, **wish).skills]

@@ -3,7 +3,7 @@
 import pytest
 
 from everloop.errors import Conflict
-from everloop.lessons.model.lifecycle import TABLE, Never, Operation, Status, after
+from everloop.lessons.model.lifecycle import TRANSITIONS, Impossible, Operation, Status, next_status
 
 ONCE = {  # operations that can be carried out one time, and what they lead to
     Operation.ACTIVATE: Status.ACTIVE,
@@ -16,20 +16,20 @@ ONCE = {  # operations that can be carried out one time, and what they lead to
 
 
 def test_the_table_covers_every_status_and_operation() -> None:
-    assert set(TABLE) == {(status, operation) for status in Status for operation in Operation}
+    assert set(TRANSITIONS) == {(status, operation) for status in Status for operation in Operation}
 
 
 @pytest.mark.parametrize("status", Status)
 @pytest.mark.parametrize("operation", ONCE)
 def test_repeating_an_operation_changes_nothing(status: Status, operation: Operation) -> None:
-    if isinstance(TABLE[status, operation], Never):
+    if isinstance(TRANSITIONS[status, operation], Impossible):
         with pytest.raises(Conflict, match=f"cannot {operation} 'les-1'"):
-            after(status, operation, "les-1")
+            next_status(status, operation, "les-1")
         return
-    reached = after(status, operation, "les-1")
+    reached = next_status(status, operation, "les-1")
     assert reached in (None, ONCE[operation])
     if reached is not None:
-        assert after(reached, operation, "les-1") is None
+        assert next_status(reached, operation, "les-1") is None
 
 
 @pytest.mark.parametrize("status", [Status.DISCARDED, Status.SUPERSEDED])
@@ -40,7 +40,7 @@ def test_l120_no_operation_restores_a_discarded_or_superseded_lesson(
     status: Status, operation: Operation
 ) -> None:
     with pytest.raises(Conflict, match=r"discarded|superseded") as caught:
-        after(status, operation, "les-1")
+        next_status(status, operation, "les-1")
     assert caught.value.hint == "Propose it again, as a new lesson."
 
 
@@ -48,11 +48,11 @@ def test_l120_no_operation_restores_a_discarded_or_superseded_lesson(
 def test_an_edit_blame_or_a_failure_makes_a_promoted_lesson_active_again(
     operation: Operation,
 ) -> None:
-    assert after(Status.PROMOTED, operation, "les-1") is Status.ACTIVE
-    assert after(Status.PENDING, operation, "les-1") is Status.PENDING
+    assert next_status(Status.PROMOTED, operation, "les-1") is Status.ACTIVE
+    assert next_status(Status.PENDING, operation, "les-1") is Status.PENDING
 
 
 @pytest.mark.parametrize("status", Status)
 @pytest.mark.parametrize("operation", [Operation.PRAISE, Operation.WITHDRAW, Operation.PASS])
 def test_praise_changes_no_status(status: Status, operation: Operation) -> None:
-    assert after(status, operation, "les-1") is status
+    assert next_status(status, operation, "les-1") is status

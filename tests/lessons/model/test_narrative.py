@@ -10,8 +10,8 @@ from everloop.completion import Declined
 from everloop.errors import Conflict, Invalid, ModelFailed, Unavailable
 from everloop.lessons.model.commands import DiscardLesson
 from everloop.lessons.model.events import LessonNarrated, MemoryEvidence, Narrative, QuoteEvidence
-from everloop.lessons.model.narrative import check_narrative, narrative_fault
-from everloop.lessons.service import Teacher
+from everloop.lessons.model.narrative import check_narrative, narrative_error
+from everloop.lessons.service import LessonService
 from everloop.memory.model.commands import GrantAudience
 from everloop.testing.model import ScriptedModel
 
@@ -29,11 +29,13 @@ def but(**changes: Any) -> Narrative:
     return msgspec.structs.replace(NARRATIVE, **changes)
 
 
-def taught(harness: LessonHarness, model: ScriptedModel) -> Teacher:
+def taught(harness: LessonHarness, model: ScriptedModel) -> LessonService:
     """A lesson service that uses this model."""
     world = harness.stage.world
     settings = harness.lessons.settings
-    return Teacher(harness.log, harness.engine, world.clock, world.ids, settings, lambda: model)
+    return LessonService(
+        harness.log, harness.engine, world.clock, world.ids, settings, lambda: model
+    )
 
 
 def says(**changes: Any) -> str:
@@ -70,7 +72,7 @@ def test_a_narrative_within_its_limits_is_valid(narrative: Narrative) -> None:
     ],
 )
 def test_a_narrative_beyond_its_limits_is_invalid(narrative: Narrative, fault: str) -> None:
-    assert fault in narrative_fault(narrative)
+    assert fault in narrative_error(narrative)
     with pytest.raises(Invalid):
         check_narrative(narrative)
 
@@ -104,7 +106,7 @@ def test_a_model_writes_a_narrative_from_the_lesson_and_its_memories(
     harness.propose("mem-1")
     model = ScriptedModel([says()])
     taught(harness, model).narrate("les-1", by=AGENT)
-    prompt, params = model.asked[0]
+    prompt, params = model.calls[0]
     assert (params.temperature, params.tokens_max) == (0.0, 1_024)
     assert "failed because the cache was stale" in str(prompt.messages)
     narrated = [fact.event for fact in harness.log.read("lesson:les-1")][-1]
@@ -130,7 +132,7 @@ def test_an_invalid_answer_is_reported_to_the_model_and_retried(harness: LessonH
     harness.propose()
     model = ScriptedModel([says(trigger="x" * 141), says(confidence="inferred", evidence=[])])
     taught(harness, model).narrate("les-1", by=AGENT)
-    assert "141 characters" in str(model.asked[1][0].messages[-1])
+    assert "141 characters" in str(model.calls[1][0].messages[-1])
     assert harness.kinds()[-1] == "lesson_narrated"
 
 
@@ -156,13 +158,13 @@ def test_the_model_does_not_get_memories_that_the_asker_may_not_see(harness: Les
     harness.engine.do(GrantAudience("agent:c", ("user",)))
     model = ScriptedModel([says(confidence="inferred", evidence=[])])
     taught(harness, model).narrate("les-1", by=from_outside)
-    assert "0000" not in str(model.asked)
+    assert "0000" not in str(model.calls)
 
 
 def test_narrating_without_a_model_is_unavailable(harness: LessonHarness) -> None:
     harness.propose()
     world, settings = harness.stage.world, harness.lessons.settings
-    alone = Teacher(harness.log, harness.engine, world.clock, world.ids, settings)
+    alone = LessonService(harness.log, harness.engine, world.clock, world.ids, settings)
     quoting = taught(harness, ScriptedModel(name="offline"))
     for lessons in (alone, quoting):
         with pytest.raises(Unavailable, match="no model is set up"):

@@ -18,12 +18,12 @@ from everloop.lessons.model.commands import (
     UseLesson,
 )
 from everloop.lessons.projections.order import LessonOrder
-from everloop.lessons.projections.queries import page
+from everloop.lessons.projections.queries import lesson_page
 from everloop.log import Context
 from everloop.memory.model.commands import GrantAudience
-from everloop.memory.projections.queries import asker
+from everloop.memory.projections.queries import load_viewer
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 USER = Context()
 AGENT = Context(actor="agent:x", session="s1")
@@ -33,17 +33,17 @@ PRINCIPALS = ("user", "agent:x", "agent:p", "agent:none")
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path, world=Stage().world) as opened:
+    with Engine.open(tmp_path, world=DeterministicWorld().world) as opened:
         yield opened
 
 
 def in_order(engine: Engine, order: LessonOrder, principal: str) -> tuple[list[int], int]:
     """The cached order, and the order sorted from all lessons."""
     with engine.reading() as reader:
-        who = asker(reader, principal)
+        who = load_viewer(reader, principal)
         sight = engine.log.sight(reader)
         found = order.first(reader, sight, who, STATUSES, 1_000)
-        listed = page(reader, who, STATUSES, limit=1_000)
+        listed = lesson_page(reader, who, STATUSES, limit=1_000)
     lessons = sorted(listed.lessons, key=lambda each: each.lesson_id)
     lessons.sort(key=lambda each: each.created_at, reverse=True)
     used = [each for each in lessons if each.last_used_at]
@@ -53,7 +53,7 @@ def in_order(engine: Engine, order: LessonOrder, principal: str) -> tuple[list[i
     return found
 
 
-def act(engine: Engine, stage: Stage, step: tuple[str, int]) -> None:
+def act(engine: Engine, stage: DeterministicWorld, step: tuple[str, int]) -> None:
     """One thing that may happen to one of a few lessons; what is refused changes nothing."""
     what, number = step
     name = f"les-{number % 5}"
@@ -75,7 +75,7 @@ def act(engine: Engine, stage: Stage, step: tuple[str, int]) -> None:
         case "rewind":
             engine.log.rewind(number % engine.log.head + 1, actor="user")
         case _:
-            engine.log.stand("main", actor="user")
+            engine.log.switch_branch("main", actor="user")
 
 
 steps = st.tuples(
@@ -102,7 +102,7 @@ steps = st.tuples(
 def test_the_cached_order_equals_the_order_of_the_tables(
     happened: list[tuple[str, int]],
 ) -> None:
-    stage, order = Stage(), LessonOrder()
+    stage, order = DeterministicWorld(), LessonOrder()
     with TemporaryDirectory() as folder, Engine.open(folder, world=stage.world) as engine:
         engine.do(GrantAudience("agent:p", ("project:*",)), by=USER)
         for step in happened:
@@ -123,7 +123,7 @@ def test_a_past_position_has_its_own_order(engine: Engine) -> None:
     now, _ = in_order(engine, order, "user")
     with engine.reading(as_of=then) as reader:
         sight = engine.log.sight(reader, as_of=then)
-        before, _ = order.first(reader, sight, asker(reader, "user"), STATUSES, 10)
+        before, _ = order.first(reader, sight, load_viewer(reader, "user"), STATUSES, 10)
     assert set(before) == set(now)
     assert before != now
 
@@ -132,7 +132,9 @@ def test_a_restored_log_rebuilds_the_cache(engine: Engine, tmp_path: Path) -> No
     order = LessonOrder()
     engine.do(ProposeLesson("les-a", "Rule", "b"), by=AGENT)
     in_order(engine, order, "user")
-    with Engine.open(tmp_path / "other", settings=Settings(), world=Stage().world) as other:
+    with Engine.open(
+        tmp_path / "other", settings=Settings(), world=DeterministicWorld().world
+    ) as other:
         other.do(ProposeLesson("les-z", "Other", "b"), by=AGENT)
         other.do(ProposeLesson("les-y", "Third", "b"), by=AGENT)
         assert in_order(other, order, "user")[1] == 2

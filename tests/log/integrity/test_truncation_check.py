@@ -11,8 +11,8 @@ from everloop.log import BackupPlan, Draft, Limits, Log, open_log
 from everloop.log.integrity.verify import Damage, verify
 from everloop.log.maintenance.backup import make_backup
 from everloop.log.transfer.restore import restore_log
-from everloop.log.write.append import Desk
-from everloop.testing.deterministic import Stage
+from everloop.log.write.append import TransactionContext
+from everloop.testing.deterministic import DeterministicWorld
 
 NEVER = BackupPlan(every_events=0, every_minutes=0)
 
@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def log_with_backups(stage: Stage, path: Path) -> Generator[Log]:
+def log_with_backups(stage: DeterministicWorld, path: Path) -> Generator[Log]:
     """A log with backups, without a view."""
     log = open_log(path, world=stage.world, backups=NEVER)
     say(log, "a", "b", "c")
@@ -65,7 +65,9 @@ def test_control_without_other_evidence_a_truncated_log_verifies(
 
 
 @pytest.mark.promise("P-LOG-14")
-def test_missing_records_are_found_by_a_view_folded_from_them(stage: Stage, path: Path) -> None:
+def test_missing_records_are_found_by_a_view_folded_from_them(
+    stage: DeterministicWorld, path: Path
+) -> None:
     log = stage.open(path, [Sayings()])
     say(log, "a", "b", "c")
     drop_newest(path)
@@ -74,8 +76,10 @@ def test_missing_records_are_found_by_a_view_folded_from_them(stage: Stage, path
 
 
 @pytest.mark.promise("P-LOG-14")
-def test_missing_records_are_found_by_a_snapshot_folded_from_them(stage: Stage, path: Path) -> None:
-    def say_more(desk: Desk) -> list[Draft]:
+def test_missing_records_are_found_by_a_snapshot_folded_from_them(
+    stage: DeterministicWorld, path: Path
+) -> None:
+    def say_more(desk: TransactionContext) -> list[Draft]:
         desk.state(WORDS, "s")
         return [Draft(Said("more"))]
 
@@ -89,7 +93,7 @@ def test_missing_records_are_found_by_a_snapshot_folded_from_them(stage: Stage, 
 
 @pytest.mark.promise("P-LOG-14")
 def test_missing_records_are_found_by_a_backup_that_contains_them(
-    log_with_backups: Log, stage: Stage, path: Path
+    log_with_backups: Log, stage: DeterministicWorld, path: Path
 ) -> None:
     make_backup(log_with_backups.file, path.parent / "backups", stage.clock.now())
     assert verify(log_with_backups).ok
@@ -98,11 +102,11 @@ def test_missing_records_are_found_by_a_backup_that_contains_them(
 
 
 def test_a_rewritten_history_is_found_by_a_backup(
-    log_with_backups: Log, stage: Stage, path: Path
+    log_with_backups: Log, stage: DeterministicWorld, path: Path
 ) -> None:
     make_backup(log_with_backups.file, path.parent / "backups", stage.clock.now())
     drop_newest(path)
-    log_with_backups.scribe.close()  # so that it looks again where the log ends
+    log_with_backups.transactions.close()  # so that it looks again where the log ends
     say(log_with_backups, "another c")
     (damage,) = verify(log_with_backups).damage
     assert (damage.first, damage.last) == (1, 3)
@@ -110,14 +114,16 @@ def test_a_rewritten_history_is_found_by_a_backup(
 
 
 def test_a_damaged_backup_is_ignored_by_verify(
-    log_with_backups: Log, stage: Stage, path: Path
+    log_with_backups: Log, stage: DeterministicWorld, path: Path
 ) -> None:
     copy = make_backup(log_with_backups.file, path.parent / "backups", stage.clock.now())
     copy.write_bytes(b"this is no database" * 100)
     assert verify(log_with_backups).ok
 
 
-def test_backups_from_before_a_restore_are_ignored_by_verify(stage: Stage, path: Path) -> None:
+def test_backups_from_before_a_restore_are_ignored_by_verify(
+    stage: DeterministicWorld, path: Path
+) -> None:
     def reopened(act: Callable[[Log], object]) -> tuple[Damage, ...]:
         log = open_log(path, world=stage.world, backups=BackupPlan())
         act(log)

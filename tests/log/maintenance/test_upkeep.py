@@ -25,7 +25,7 @@ def test_after_a_checkpoint_the_write_ahead_file_is_overwritten_and_not_made_lon
     ahead = Path(f"{log.file.path}-wal")
     _say(log, 60)
     size = ahead.stat().st_size
-    log.upkeep.checkpoint()
-    assert log.upkeep.problem is None
+    log.maintenance.checkpoint()
+    assert log.maintenance.problem is None
     _say(log, 30)
     assert ahead.stat().st_size == size

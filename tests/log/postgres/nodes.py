@@ -187,7 +187,7 @@ def own_file_until_killed(path: Path, name: str, what: str) -> None:
 
 
 def _own(log: Log, name: str, what: str) -> None:
-    claim = log.own(what, wait_s=TIMEOUT_S)
+    claim = log.claim(what, wait_s=TIMEOUT_S)
     assert claim is not None
     say(log, name, stream="owned by")
     eventually(lambda: not claim.held)

@@ -98,7 +98,7 @@ def test_a_copy_lost_while_the_node_runs_is_restored_from_the_server(
     nodes: Nodes, happen: Callable[[Path], None]
 ) -> None:
     a, other = log_with_history(nodes.open("a")), nodes.open("other")
-    a.upkeep.checkpoint()  # so that the file itself is what everybody reads
+    a.maintenance.checkpoint()  # so that the file itself is what everybody reads
     happen(nodes.place.copy("a"))
     eventually(lambda: full_content(a) == full_content(other))
     eventually(lambda: say(a, "and on", request_id="r") > 0)

@@ -108,13 +108,13 @@ def test_a_node_reconnects_by_itself_after_the_server_was_down(tmp_path: Path) -
         a, b = nodes.open("a", limits), nodes.open("b", limits)
         say(a, "before")
         wait_for_head(b, 1)
-        claim = b.own("work")
+        claim = b.claim("work")
         assert claim is not None
-        assert b.troubles == []
+        assert b.problems == []
         server.kill()
         assert not claim.held
-        eventually(lambda: len(b.troubles) == 1)
-        (trouble,) = b.troubles
+        eventually(lambda: len(b.problems) == 1)
+        (trouble,) = b.problems
         assert "does not arrive here" in str(trouble)
         assert trouble.hint
         assert said(b) == ["before"]
@@ -125,8 +125,8 @@ def test_a_node_reconnects_by_itself_after_the_server_was_down(tmp_path: Path) -
         eventually(lambda: say(a, "after") > 0)
         wait_for_head(b, 2)
         assert said(b) == ["before", "after"]
-        eventually(lambda: not b.troubles)
-        assert a.own("work", wait_s=10) is not None
+        eventually(lambda: not b.problems)
+        assert a.claim("work", wait_s=10) is not None
         nodes.close()
 
 

@@ -20,8 +20,8 @@ from everloop.errors import Conflict, Invalid
 from everloop.log import Draft, Log
 from everloop.log.postgres.schema import MIGRATIONS
 from everloop.log.transfer.move import move
-from everloop.log.write.append import Desk
-from everloop.testing.deterministic import Stage
+from everloop.log.write.append import TransactionContext
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.postgres import PostgresServer
 
 
@@ -77,7 +77,7 @@ def test_a_decision_is_made_on_what_other_nodes_wrote_a_moment_ago(nodes: Nodes)
     a, b = nodes.open("a"), nodes.open("b")
 
     def count(log: Log) -> None:
-        def decide(desk: Desk) -> list[Draft]:
+        def decide(desk: TransactionContext) -> list[Draft]:
             words = desk.state(WORDS, "s")
             return [Draft(Said(str(len(words.texts) if words else 0)))]
 
@@ -191,7 +191,7 @@ def test_two_processes_on_one_machine_may_share_a_copy(nodes: Nodes) -> None:
 
 @pytest.mark.promise("P-LOG-16")
 def test_a_log_moves_into_postgresql_and_back_with_equal_digests(
-    nodes: Nodes, stage: Stage, tmp_path: Path
+    nodes: Nodes, stage: DeterministicWorld, tmp_path: Path
 ) -> None:
     source, target = stage.open(tmp_path / "source.db"), nodes.open("a")
     source.append("s", [Said(str(number)) for number in range(300)], actor="user")

@@ -22,7 +22,7 @@ from tests.log.samples import Said
 
 from everloop.errors import Unavailable
 from everloop.log import Draft, Limits, Log
-from everloop.log.write.append import Desk
+from everloop.log.write.append import TransactionContext
 
 STREAMS = 5
 
@@ -51,7 +51,7 @@ class Slow:
         except Unavailable as problem:
             self.problem = problem
 
-    def _decide(self, desk: Desk) -> list[Draft]:
+    def _decide(self, desk: TransactionContext) -> list[Draft]:
         assert desk.reader.head() == 0
         self._deciding.set()
         assert self._go_on.wait(30)

@@ -9,8 +9,14 @@ import pytest
 from everloop.errors import NotFound
 from everloop.log import Draft, Log, Query
 from everloop.log.model.facts import NoteWritten
-from everloop.log.read.queries import BranchList, FactStory, NewestFacts, TheseFacts, ViewList
-from everloop.testing.deterministic import Stage
+from everloop.log.read.queries import (
+    BranchList,
+    ExplainFact,
+    FactsAtPositions,
+    NewestFacts,
+    ViewList,
+)
+from everloop.testing.deterministic import DeterministicWorld
 
 T = TypeVar("T")
 
@@ -18,7 +24,7 @@ T = TypeVar("T")
 @pytest.fixture
 def log(tmp_path: Path) -> Generator[Log]:
     """An empty log in a deterministic world."""
-    opened = Stage().open(tmp_path / "log.db")
+    opened = DeterministicWorld().open(tmp_path / "log.db")
     yield opened
     opened.close()
 
@@ -104,7 +110,7 @@ def test_a_listing_can_be_limited_to_facts_that_count(log: Log) -> None:
 def test_facts_can_be_read_by_position(log: Log) -> None:
     for text in "abc":
         note(log, text)
-    found = ask(log, TheseFacts((3, 1, 99)))
+    found = ask(log, FactsAtPositions((3, 1, 99)))
     assert [one.record.position for one in found] == [1, 3]
 
 
@@ -114,23 +120,23 @@ def test_fact_details_have_its_sources_and_dependants(log: Log) -> None:
     note(log, "both", 1, 2)
     note(log, "more", 3)
     log.retract([2], reason="wrong", actor="user")
-    story = ask(log, FactStory(3))
+    story = ask(log, ExplainFact(3))
     assert story.fact.verdict == "retracted"
     assert [one.record.position for one in story.sources] == [1, 2]
     assert [one.record.position for one in story.dependants] == [4]
     assert [one.record.position for one in story.hidden_by] == [5]
-    assert ask(log, FactStory(1)).dependants_count == 2
+    assert ask(log, ExplainFact(1)).dependants_count == 2
 
 
 def test_details_of_a_missing_fact_are_not_found(log: Log) -> None:
     with pytest.raises(NotFound):
-        ask(log, FactStory(1))
+        ask(log, ExplainFact(1))
 
 
 def test_each_branch_shows_its_fork_position_and_number_of_facts(log: Log) -> None:
     note(log, "shared")
     log.fork(name="other", actor="user")
-    log.stand("other", actor="user")
+    log.switch_branch("other", actor="user")
     note(log, "there")
     main, other = ask(log, BranchList())
     assert (main.name, main.parent, main.facts, main.newest, main.standing) == (
@@ -142,7 +148,7 @@ def test_each_branch_shows_its_fork_position_and_number_of_facts(log: Log) -> No
 
 
 def test_a_new_tree_has_its_own_root_branch(log: Log) -> None:
-    log.plant("world:a", actor="user")
+    log.create_tree("world:a", actor="user")
     _, planted = ask(log, BranchList())
     assert (planted.name, planted.root, planted.parent) == ("world:a", "world:a", None)
 

@@ -9,12 +9,12 @@ from tests.log.samples import Said, Sayings
 
 from everloop.log import Log
 from everloop.log.read.lineage import Lineage
-from everloop.log.read.queries import ViewLine, ViewList
-from everloop.testing.deterministic import Stage
+from everloop.log.read.queries import ViewList, ViewStatus
+from everloop.testing.deterministic import DeterministicWorld
 
 
 @pytest.fixture
-def log_with_view(stage: Stage, tmp_path: Path) -> Generator[Log]:
+def log_with_view(stage: DeterministicWorld, tmp_path: Path) -> Generator[Log]:
     """A log with a view."""
     log = stage.open(tmp_path / "shared.db", [Sayings()])
     yield log
@@ -22,7 +22,9 @@ def log_with_view(stage: Stage, tmp_path: Path) -> Generator[Log]:
 
 
 @pytest.fixture
-def log_without_view(log_with_view: Log, stage: Stage, tmp_path: Path) -> Generator[Log]:
+def log_without_view(
+    log_with_view: Log, stage: DeterministicWorld, tmp_path: Path
+) -> Generator[Log]:
     """The same file, opened without the view."""
     assert log_with_view.head == 0
     log = stage.open(tmp_path / "shared.db", [])
@@ -53,7 +55,7 @@ def test_appends_of_a_writer_without_the_view_are_folded_by_the_next_process_tha
 
 
 def test_a_writer_without_the_view_notices_that_another_has_folded_it_meanwhile(
-    log_with_view: Log, log_without_view: Log, stage: Stage, tmp_path: Path
+    log_with_view: Log, log_without_view: Log, stage: DeterministicWorld, tmp_path: Path
 ) -> None:
     _say(log_without_view, "a")
     assert _sayings(log_with_view) == ["a"]  # it folds, and appends nothing
@@ -72,24 +74,24 @@ def test_an_up_to_date_view_is_at_the_head_of_the_log(
     _say(log_without_view, "c")
     with log_without_view.reading() as reader:
         assert ViewList().answer(reader) == [
-            ViewLine("lineage", Lineage.version, 3),
-            ViewLine("sayings", 1, 2),
+            ViewStatus("lineage", Lineage.version, 3),
+            ViewStatus("sayings", 1, 2),
         ]
 
 
 def test_a_build_that_rebuilds_the_lineage_view_still_knows_the_branches(
-    stage: Stage, tmp_path: Path
+    stage: DeterministicWorld, tmp_path: Path
 ) -> None:
     path = tmp_path / "shared.db"
     log = stage.open(path)
     _say(log, "a")
     log.fork(name="aside", at=1, actor="user")
-    log.stand("aside", actor="user")
+    log.switch_branch("aside", actor="user")
     log.close()
     db = apsw.Connection(str(path))
     db.execute("UPDATE views SET version = 0 WHERE name = 'lineage'")
     db.close()
     log = stage.open(path)
     _say(log, "b")
-    assert log.branches.home_of("home").name == "aside"
+    assert log.branches.current_branch_of("home").name == "aside"
     log.close()

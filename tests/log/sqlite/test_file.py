@@ -50,12 +50,12 @@ def readers(log: Log, count: int) -> Generator[set[str]]:
 
 def replace_file(log: Log) -> None:
     """Replace the file, as a node does with an untrusted copy; retries if it fails."""
-    with log.writer.pen:
-        log.scribe.close()
+    with log.commit_queue.write_lock:
+        log.transactions.close()
         log.file.discard()
         while True:
             try:
-                log.scribe.open()
+                log.transactions.open()
             except Unavailable as problem:
                 assert "locked by another" in str(problem)  # noqa: PT017 - it may be, for a moment
             else:

@@ -7,14 +7,14 @@ import pytest
 
 from everloop.log import Draft, Log
 from everloop.log.model.facts import NoteWritten
-from everloop.log.transfer.warehouse import SinkLimits, next_batch, purged_before
-from everloop.testing.deterministic import Stage
+from everloop.log.transfer.warehouse import SinkLimits, next_batch, purged_positions_before
+from everloop.testing.deterministic import DeterministicWorld
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Generator[Log]:
     """Four notes, the last derived from the first; then the first is purged."""
-    opened = Stage().open(tmp_path / "log.db")
+    opened = DeterministicWorld().open(tmp_path / "log.db")
     opened.append("notes", [NoteWritten("x" * 100) for _ in range(3)], actor="user")
     opened.append("notes", [Draft(NoteWritten("y"), (1,))], actor="user")
     opened.purge([1], reason="privacy", actor="user")
@@ -44,10 +44,10 @@ def test_a_batch_ends_at_the_given_position(log: Log) -> None:
 
 def test_a_purge_in_a_batch_lists_the_purged_positions_before_it(log: Log) -> None:
     records = list(log.records())
-    assert purged_before(records) == []
-    assert purged_before(records[1:]) == [1]
-    assert purged_before(records[4:]) == [1, 4]
-    assert purged_before(records[:4]) == []
+    assert purged_positions_before(records) == []
+    assert purged_positions_before(records[1:]) == [1]
+    assert purged_positions_before(records[4:]) == [1, 4]
+    assert purged_positions_before(records[:4]) == []
 
 
 def test_payloads_purged_within_a_batch_are_empty(log: Log) -> None:

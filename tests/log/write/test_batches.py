@@ -16,14 +16,14 @@ from tests.log.postgres.nodes import Nodes
 from tests.log.samples import WORDS, Said, Sayings, Tally
 
 from everloop.errors import Conflict, Invalid, Rejected
-from everloop.log import Added, Draft, Event, Fact, Limits, Log, Projection, adds, event, on
+from everloop.log import Draft, Event, Fact, Limits, Log, Projection, RowInsert, adds, event, on
 from everloop.log.history.impact import purge_impact, retraction_impact
 from everloop.log.integrity.rebuild import rebuild
 from everloop.log.integrity.verify import verify
 from everloop.log.model.facts import STREAM, BranchForked, BranchStood, Purged, Retracted
-from everloop.log.write.append import Desk, Work
+from everloop.log.write.append import AppendRequest, TransactionContext
 from everloop.log.write.write_buffer import WAITING_MAX
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 STREAMS = ("a", "b", "tree", "tree:c")
 UNWANTED, UNHEARD = "unwanted", "unheard"
@@ -52,7 +52,7 @@ class Choosy(Projection):
     """
 
     @adds(Said)
-    def _said(self, said: Said, fact: Fact) -> Iterator[Added]:
+    def _said(self, said: Said, fact: Fact) -> Iterator[RowInsert]:
         if said.text == UNHEARD:
             raise Invalid("nobody wants to hear that")
         yield "INSERT INTO choosy VALUES (?, ?)", (fact.position, said.text)
@@ -67,29 +67,31 @@ class Choosy(Projection):
 
 
 # Each makes a work on a log. Positions and names are small, so that works meet one another.
-Make = Callable[[Log], Work]
-Decide = Callable[[Desk], Sequence[Draft]]
+Make = Callable[[Log], AppendRequest]
+Decide = Callable[[TransactionContext], Sequence[Draft]]
 
 
 def saying(stream: str, text: str, request: str | None, expected: int | None) -> Make:
     """Append a text, perhaps with a request id, perhaps with an expected version."""
 
-    def decide(desk: Desk) -> list[Draft]:
+    def decide(desk: TransactionContext) -> list[Draft]:
         del desk
         return [Draft(Said(text))]
 
-    return lambda log: log.work(stream, decide, actor="user", request_id=request, expected=expected)
+    return lambda log: log.prepare_append(
+        stream, decide, actor="user", request_id=request, expected=expected
+    )
 
 
 def deciding(stream: str, decide: Decide) -> Make:
     """Decide something in the transaction."""
-    return lambda log: log.work(stream, decide, actor="user")
+    return lambda log: log.prepare_append(stream, decide, actor="user")
 
 
 def count_up(stream: str, looked_at: str) -> Make:
     """Append the size of a stream, by its state and by a view."""
 
-    def decide(desk: Desk) -> list[Draft]:
+    def decide(desk: TransactionContext) -> list[Draft]:
         state = desk.state(WORDS, looked_at)
         shown = desk.reader.rows("SELECT count(*), total(position) FROM tally")
         return [Draft(Said(f"{state} {shown} {desk.reader.head()}"))]
@@ -100,7 +102,7 @@ def count_up(stream: str, looked_at: str) -> Make:
 def once(stream: str) -> Make:
     """Append a text if the stream is empty, and refuse if it is long."""
 
-    def decide(desk: Desk) -> list[Draft]:
+    def decide(desk: TransactionContext) -> list[Draft]:
         state = desk.state(WORDS, stream)
         if state is not None and len(state.texts) > 2:
             raise Conflict("enough was said")
@@ -118,7 +120,7 @@ def derive(stream: str, source: int, *, reworded: bool) -> Make:
 def retract(position: int) -> Make:
     """Retract something."""
 
-    def decide(desk: Desk) -> list[Draft]:
+    def decide(desk: TransactionContext) -> list[Draft]:
         retraction_impact(desk.reader, [position], desk.sight)
         return [Draft(Retracted((position,), ""))]
 
@@ -128,7 +130,7 @@ def retract(position: int) -> Make:
 def purge(position: int) -> Make:
     """Erase something."""
 
-    def decide(desk: Desk) -> list[Draft]:
+    def decide(desk: TransactionContext) -> list[Draft]:
         erased = tuple(touched.position for touched in purge_impact(desk.reader, [position]).hides)
         return [Draft(Purged(erased, ""))] if erased else []
 
@@ -138,10 +140,10 @@ def purge(position: int) -> Make:
 def rewind(to: int, name: str) -> Make:
     """Go back, on a branch of its own."""
 
-    def decide(desk: Desk) -> list[Draft]:
+    def decide(desk: TransactionContext) -> list[Draft]:
         if name in desk.file.branches or to > desk.reader.head():
             raise Conflict("no such place, or no such name")
-        parent = desk.file.branches.standing["main"]
+        parent = desk.file.branches.current["main"]
         fork = BranchForked(name, parent, to)
         return [Draft(fork), Draft(BranchStood(name))]
 
@@ -185,7 +187,9 @@ def outcome_of(
     path: Path, before: Sequence[Make], batch: Sequence[Make], *, together: bool
 ) -> tuple[Any, ...]:
     """The result of appends: each receipt or error, the records and the views, all audited."""
-    log = Stage().open(path, [Sayings(), Tally(), Choosy()], limits=Limits(snapshot_every=2))
+    log = DeterministicWorld().open(
+        path, [Sayings(), Tally(), Choosy()], limits=Limits(snapshot_every=2)
+    )
     carry_out(log, before, together=False)
     told = carry_out(log, batch, together=together)
     assert verify(log).ok
@@ -205,7 +209,7 @@ def carry_out(log: Log, makes: Sequence[Make], *, together: bool) -> list[Any]:
     works = [make(log) for make in makes]
     for some in [works] if together else [[work] for work in works]:
         with suppress(Rejected, apsw.ConstraintError):
-            log.writer.write_all(some)
+            log.commit_queue.write_all(some)
     return [
         (
             work.receipt.version,
@@ -225,7 +229,7 @@ def shown(log: Log) -> list[Any]:
 
 
 def test_a_view_that_refuses_one_fact_fails_that_append_alone(tmp_path: Path) -> None:
-    opened = Stage().open(tmp_path / "choosy.db", [Choosy()])
+    opened = DeterministicWorld().open(tmp_path / "choosy.db", [Choosy()])
     for unwanted in (UNWANTED, UNHEARD):
         texts = ("a", unwanted, "b")
         reading = count_up_choosy("last")
@@ -234,7 +238,7 @@ def test_a_view_that_refuses_one_fact_fails_that_append_alone(tmp_path: Path) ->
         ]
         works.append(reading(opened))  # it has the others flushed, and is not the one to blame
         with pytest.raises((Invalid, apsw.ConstraintError)):
-            opened.writer.write_all(works)
+            opened.commit_queue.write_all(works)
         assert [work.error is None for work in works] == [True, False, True, True]
     assert verify(opened).ok
     opened.close()
@@ -251,14 +255,14 @@ def test_a_fact_replaced_in_a_batch_is_hidden_for_later_decisions_of_the_batch(l
     log.append("a", [Said("source")], actor="user")
     log.append("b", [Draft(Said("made of it"), (1,))], actor="user")
     works = [derive("a", 1, reworded=True)(log), telling("b")(log)]
-    log.writer.write_all(works)
+    log.commit_queue.write_all(works)
     assert [fact.event for fact in works[1].outcome().facts] == [Said("None")]
 
 
 def telling(stream: str) -> Make:
     """Say what the state of the stream is."""
 
-    def decide(desk: Desk) -> list[Draft]:
+    def decide(desk: TransactionContext) -> list[Draft]:
         state = desk.state(WORDS, stream)
         return [Draft(Said(repr(state)))]
 
@@ -268,7 +272,7 @@ def telling(stream: str) -> Make:
 def test_a_large_batch_is_flushed_in_parts(log: Log) -> None:
     texts = [Draft(Said(f"{n}")) for n in range(WAITING_MAX // 2 + 1)]
     works = [deciding(f"s{n}", lambda _: texts)(log) for n in range(5)]
-    log.writer.write_all(works)
+    log.commit_queue.write_all(works)
     assert log.head == 5 * len(texts)
     assert verify(log).ok
 

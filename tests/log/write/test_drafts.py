@@ -8,7 +8,7 @@ from tests.log.samples import Said
 
 from everloop.log import Draft, Event, Log, event
 from everloop.log.integrity.verify import verify
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 
 @event("sample.reworded")
@@ -55,7 +55,9 @@ def test_a_draft_can_be_derived_only_from_an_earlier_draft(log: Log, place: int)
     assert log.head == 0
 
 
-def test_the_digest_covers_sources_in_the_same_append(stage: Stage, tmp_path: Path) -> None:
+def test_the_digest_covers_sources_in_the_same_append(
+    stage: DeterministicWorld, tmp_path: Path
+) -> None:
     log = stage.open(tmp_path / "everloop.db")
     log.append("s", [Draft(Said("a")), Draft(Said("b"), beside=(0,))], actor="user")
     assert verify(log).ok

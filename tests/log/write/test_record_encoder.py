@@ -11,8 +11,8 @@ from everloop.errors import Invalid
 from everloop.log import Draft, Event, Log
 from everloop.log.integrity.verify import verify
 from everloop.log.model.limits import Limits
-from everloop.log.model.record import Record, chain
-from everloop.testing.deterministic import Stage
+from everloop.log.model.record import Record, expected_digest
+from everloop.testing.deterministic import DeterministicWorld
 
 MIXED: list[Event] = [Said("a"), Said("b"), Counted(1), Said("ü\n"), Counted(2.5), Counted(3)]
 
@@ -23,7 +23,7 @@ def record_content(record: Record) -> tuple[object, ...]:
 
 
 def test_many_events_are_encoded_to_the_same_rows_as_one_at_a_time(
-    stage: Stage, tmp_path: Path
+    stage: DeterministicWorld, tmp_path: Path
 ) -> None:
     together, apart = stage.open(tmp_path / "together.db"), stage.open(tmp_path / "apart.db")
     together.append("s", MIXED, actor="user")
@@ -43,7 +43,7 @@ def test_each_of_many_records_is_chained_to_the_one_before_it(log: Log) -> None:
     log.append("s", MIXED, actor="user")
     records = list(log.records())
     for before, record in pairwise(records):
-        assert chain(before.digest, record) == record.digest
+        assert expected_digest(before.digest, record) == record.digest
 
 
 def test_facts_of_a_receipt_are_those_that_are_read_back(log: Log) -> None:
@@ -76,7 +76,7 @@ def test_an_undeclared_event_among_many_is_named(log: Log) -> None:
 
 @pytest.mark.parametrize("events", [[Counted(1), Said("x" * 99)], [Said("x" * 99)]])
 def test_an_event_that_is_too_large_is_named(
-    stage: Stage, tmp_path: Path, events: list[Event]
+    stage: DeterministicWorld, tmp_path: Path, events: list[Event]
 ) -> None:
     log = stage.open(tmp_path / "small.db", limits=Limits(event_bytes_max=50))
     with pytest.raises(Invalid, match=r"sample\.said is larger than 50 bytes"):
@@ -94,13 +94,13 @@ def test_each_of_many_records_keeps_its_own_sources(log: Log) -> None:
 
 
 def test_a_stream_continues_on_the_branch_to_which_any_writer_switched_its_tree(
-    stage: Stage, tmp_path: Path
+    stage: DeterministicWorld, tmp_path: Path
 ) -> None:
     here, there = stage.open(tmp_path / "everloop.db"), stage.open(tmp_path / "everloop.db")
     here.append("s", [Said("a")], actor="user")
     there.rewind(0, name="other", actor="user")
     assert here.append("s", [Said("b")], actor="user").branch == "other"
-    here.stand("main", actor="user")
+    here.switch_branch("main", actor="user")
     assert here.append("s", [Said("c")], actor="user").version == 2
     assert there.append("s", [Said("d")], actor="user").branch == "main"
     here.close()
@@ -109,5 +109,5 @@ def test_a_stream_continues_on_the_branch_to_which_any_writer_switched_its_tree(
 
 def test_a_stream_goes_to_the_tree_that_was_created_for_it(log: Log) -> None:
     assert log.append("world:a", [Said("before")], actor="user").branch == "main"
-    log.plant("world:a", actor="user")
+    log.create_tree("world:a", actor="user")
     assert log.append("world:a", [Said("after")], actor="user").branch == "world:a"

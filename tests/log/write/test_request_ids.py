@@ -9,15 +9,15 @@ from tests.log.samples import Said
 
 from everloop.errors import Invalid
 from everloop.log import Log
-from everloop.log.schema import OWN_REQUESTS
-from everloop.testing.deterministic import Stage
+from everloop.log.schema import OWN_REQUEST_PREFIX
+from everloop.testing.deterministic import DeterministicWorld
 
 FIRST_FORMAT = 1
 
 
 def test_a_request_id_with_the_reserved_prefix_is_refused(store: Log) -> None:
     made = store.append("s", [Said("a")], actor="user").request_id
-    assert made.startswith(OWN_REQUESTS)
+    assert made.startswith(OWN_REQUEST_PREFIX)
     with pytest.raises(Invalid, match="is reserved"):
         store.append("s", [Said("a")], actor="user", request_id=made)
     assert store.head == 1
@@ -25,13 +25,13 @@ def test_a_request_id_with_the_reserved_prefix_is_refused(store: Log) -> None:
 
 def test_a_file_of_the_first_format_is_migrated_and_keeps_its_request_ids(tmp_path: Path) -> None:
     path = tmp_path / "everloop.db"
-    with closing(Stage().open(path)) as log:
+    with closing(DeterministicWorld().open(path)) as log:
         first = log.append("s", [Said("a")], actor="user", request_id="r")
     db = apsw.Connection(str(path))
     db.execute("DROP INDEX log_request; CREATE INDEX log_request ON log (request_id)")
     db.execute(f"PRAGMA user_version = {FIRST_FORMAT}")
     db.close()
-    with closing(Stage().open(path)) as log:
+    with closing(DeterministicWorld().open(path)) as log:
         again = log.append("s", [Said("a")], actor="user", request_id="r")
         assert again.repeated
         assert again.facts == first.facts

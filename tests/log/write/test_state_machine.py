@@ -25,8 +25,8 @@ from everloop.errors import Conflict
 from everloop.log import Draft, Limits, Log
 from everloop.log.integrity.rebuild import rebuild
 from everloop.log.integrity.verify import verify
-from everloop.log.write.append import Desk
-from everloop.testing.deterministic import Stage
+from everloop.log.write.append import TransactionContext
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.postgres import PostgresServer
 
 STREAMS = ("a", "b", "tree", "tree:c")
@@ -39,7 +39,7 @@ class LogMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="everloop-machine-", dir=scratch_place()))
-        self.stage = Stage()
+        self.stage = DeterministicWorld()
         self.naive = NaiveLog()
         self.requests: dict[str, tuple[str, str, int]] = {}
         self.log = self.open()
@@ -81,7 +81,7 @@ class LogMachine(RuleBasedStateMachine):
         branch = self.naive.home(stream)
         expected = self.naive.read(stream, branch)
 
-        def say_how_many(desk: Desk) -> list[Draft]:
+        def say_how_many(desk: TransactionContext) -> list[Draft]:
             state = desk.state(WORDS, stream) or Words()
             assert list(state.texts) == expected
             return [Draft(Said(f"{len(state.texts)} before"))]
@@ -113,7 +113,7 @@ class LogMachine(RuleBasedStateMachine):
     @precondition(lambda self: "tree" not in self.naive.parents)
     @rule()
     def plant(self) -> None:
-        self.log.plant("tree", actor="user")
+        self.log.create_tree("tree", actor="user")
         self.naive.add("log", "main")
         self.naive.parents["tree"] = None
         self.naive.standing["tree"] = "tree"
@@ -130,7 +130,7 @@ class LogMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def stand(self, data: st.DataObject) -> None:
         branch = data.draw(st.sampled_from(sorted(self.naive.parents)))
-        receipt = self.log.stand(branch, actor="user")
+        receipt = self.log.switch_branch(branch, actor="user")
         if receipt.facts:
             self.naive.add("log", "main")
         self.naive.standing[self.naive.root(branch)] = branch

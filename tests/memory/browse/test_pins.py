@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from everloop.app import Engine
-from everloop.memory.browse.queries import page
+from everloop.memory.browse.queries import page_by_time
 from everloop.memory.model.commands import (
     PinItem,
     RateItem,
@@ -16,8 +16,8 @@ from everloop.memory.model.commands import (
     UnpinItem,
 )
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import Filter, asker
-from everloop.memory.retrieval.results import Asked
+from everloop.memory.projections.queries import Filter, load_viewer
+from everloop.memory.retrieval.results import SearchQuery
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 
@@ -42,7 +42,9 @@ def pivotal(engine: Engine, *item_ids: str, scope: str = "user", witness: str = 
 
 def pinned(engine: Engine, scope: str = "user") -> set[str]:
     with engine.reading() as reader:
-        found, _ = page(reader, asker(reader, OWNER), Filter(scopes=(scope,)), pinned=True)
+        found, _ = page_by_time(
+            reader, load_viewer(reader, OWNER), Filter(scopes=(scope,)), pinned=True
+        )
     return {item.item_id for item in found}
 
 
@@ -119,7 +121,7 @@ def test_a_displaced_item_that_was_unpinned_by_hand_stays_unpinned(engine: Engin
 
 def test_search_boosts_pinned_items_and_not_displaced_ones(engine: Engine) -> None:
     def favoured() -> set[str]:
-        asked = Asked("about", limit=10, mode="text")
+        asked = SearchQuery("about", limit=10, mode="text")
         hits = engine.memory.recall(OWNER, asked).hits
         return {hit.item.item_id for hit in hits if dict(hit.why.boosts).get("pinned")}
 

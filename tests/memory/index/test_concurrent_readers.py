@@ -10,13 +10,13 @@ from tests.memory.test_ghosts import Diary
 
 from everloop.log import Reader, Sight
 from everloop.memory.model.commands import RetireItem, ReviseItem
-from everloop.memory.model.scopes import OWNER, Asker
-from everloop.memory.retrieval.results import Asked, Recalled
-from everloop.memory.retrieval.search import Memory
+from everloop.memory.model.scopes import OWNER, Viewer
+from everloop.memory.retrieval.results import SearchHit, SearchQuery
+from everloop.memory.retrieval.search import MemorySearch
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
-USER = Asker(OWNER, ("*",))
-Hits = tuple[Recalled, ...]
+USER = Viewer(OWNER, ("*",))
+Hits = tuple[SearchHit, ...]
 
 QUESTIONS = ("garden in winter", "old oak", "note garden 3")
 
@@ -31,17 +31,17 @@ def diary(tmp_path: Path) -> Generator[Diary]:
     diary.log.close()
 
 
-def answers(memory: Memory, reader: Reader, sight: Sight) -> list[Hits]:
+def answers(memory: MemorySearch, reader: Reader, sight: Sight) -> list[Hits]:
     """The hits of a reader. Notes are left out: missing vectors are reported to all readers."""
-    asked = [Asked(text, limit=20) for text in QUESTIONS]
+    asked = [SearchQuery(text, limit=20) for text in QUESTIONS]
     return [memory.recall(reader, sight, USER, each, NOW).hits for each in asked]
 
 
 def answers_alone(diary: Diary, reader: Reader, sight: Sight) -> list[Hits]:
     """The hits of a reader from a search index that nobody else uses."""
-    shared = diary.keeper.memory.space
+    shared = diary.keeper.memory.vector_index
     assert shared is not None
-    return answers(Memory(type(shared)(shared.cache, shared.embedder)), reader, sight)
+    return answers(MemorySearch(type(shared)(shared.cache, shared.embedder)), reader, sight)
 
 
 def change(diary: Diary, number: int) -> None:
@@ -70,14 +70,14 @@ def test_a_reader_between_two_loaded_states_shares_the_passage_table(
 ) -> None:
     memory = diary.keeper.memory
     with diary.log.reading() as first:
-        roster = memory.register.roster(first)[0]
+        roster = memory.passage_index.table(first)[0]
     change(diary, 1)
     with diary.log.reading() as between:
         assert between.head()
         change(diary, 2)
         with diary.log.reading() as newest:
-            assert memory.register.roster(newest)[0] is roster
-        assert memory.register.roster(between)[0] is roster
+            assert memory.passage_index.table(newest)[0] is roster
+        assert memory.passage_index.table(between)[0] is roster
         sight = diary.log.sight(between)
         assert answers(memory, between, sight) == answers_alone(diary, between, sight)
 

@@ -12,8 +12,8 @@ from tests.memory.test_ghosts import Diary
 from everloop.errors import ModelFailed, Unavailable
 from everloop.memory.index.vector_index import BATCH_CHARACTERS
 from everloop.memory.index.vector_store import ROOM
-from everloop.memory.retrieval.results import Asked
-from everloop.memory.text.passages import PASSAGES_MAX, passages
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.memory.text.passages import PASSAGES_MAX, split_passages
 from everloop.testing.embedder import WordEmbedder
 
 WORDS = 6_000
@@ -47,7 +47,7 @@ def diary(tmp_path: Path) -> Generator[Diary]:
 
 def use_hooked_embedder(diary: Diary, each: Callable[[], None]) -> HookedEmbedder:
     """Give the diary an embedder that calls a hook before each batch."""
-    space = diary.keeper.memory.space
+    space = diary.keeper.memory.vector_index
     assert space is not None
     space.embedder = made = HookedEmbedder(each)
     return made
@@ -55,16 +55,16 @@ def use_hooked_embedder(diary: Diary, each: Callable[[], None]) -> HookedEmbedde
 
 def test_brief_embedding_makes_some_vectors_and_the_next_call_more(diary: Diary) -> None:
     use_hooked_embedder(diary, lambda: diary.stage.clock.tick(seconds=4))
-    total = len(passages(diary.keeper.find("user", "long").text)) + 1
+    total = len(split_passages(diary.keeper.find("user", "long").text)) + 1
     made = [diary.keeper.embed_briefly()]
     assert 0 < made[0] < total
-    answer = diary.keeper.recall("user", Asked("where is the windmill"))
+    answer = diary.keeper.recall("user", SearchQuery("where is the windmill"))
     assert answer.hits[0].item.item_id == "short"
     assert "still being embedded" in answer.notes[0]
     while made[-1]:
         made.append(diary.keeper.embed_briefly())
     assert sum(made) == total
-    assert diary.keeper.recall("user", Asked("windmill")).notes == ()
+    assert diary.keeper.recall("user", SearchQuery("windmill")).notes == ()
 
 
 def test_brief_embedding_hides_a_failure_that_full_embedding_reports(diary: Diary) -> None:
@@ -89,7 +89,7 @@ def test_vectors_made_before_an_interruption_are_stored(diary: Diary) -> None:
         diary.keeper.embed_missing()
     again = use_hooked_embedder(diary, lambda: None)
     first = diary.keeper.embed_missing()
-    assert 0 < first < len(passages(diary.keeper.find("user", "long").text)) + 1
+    assert 0 < first < len(split_passages(diary.keeper.find("user", "long").text)) + 1
     assert max(again.asked) <= BATCH_CHARACTERS
 
 
@@ -113,13 +113,13 @@ class RefusingEmbedder(WordEmbedder):
 def test_a_refused_text_does_not_cost_the_others_their_vectors(diary: Diary) -> None:
     for number in range(20):
         diary.say(f"box-{number}", f"The box {number} is in the attic.")
-    space = diary.keeper.memory.space
+    space = diary.keeper.memory.vector_index
     assert space is not None
     space.embedder = RefusingEmbedder("The windmill")
     with pytest.raises(ModelFailed):
         diary.keeper.embed_missing()
     with diary.log.reading() as reader:
-        assert len(space.lacking(reader)) == 1
+        assert len(space.missing_vectors(reader)) == 1
     space.embedder = WordEmbedder()
     space.embedder.name = RefusingEmbedder.name
     assert diary.keeper.embed_missing() == 1
@@ -128,7 +128,7 @@ def test_a_refused_text_does_not_cost_the_others_their_vectors(diary: Diary) -> 
 def test_an_unreachable_embedder_is_not_called_for_every_text(diary: Diary) -> None:
     for number in range(100):
         diary.say(f"box-{number}", f"The box {number} is in the attic.")
-    space = diary.keeper.memory.space
+    space = diary.keeper.memory.vector_index
     assert space is not None
     space.embedder = away = RefusingEmbedder("")
     with pytest.raises(ModelFailed):
@@ -139,14 +139,14 @@ def test_an_unreachable_embedder_is_not_called_for_every_text(diary: Diary) -> N
 def test_without_vectors_semantic_search_falls_back_to_keywords_and_says_so(
     diary: Diary,
 ) -> None:
-    diary.keeper.memory.space = None
-    answer = diary.keeper.recall("user", Asked("windmill", mode="semantic"))
+    diary.keeper.memory.vector_index = None
+    answer = diary.keeper.recall("user", SearchQuery("windmill", mode="semantic"))
     assert [hit.item.item_id for hit in answer.hits] == ["short"]
     assert answer.notes == ("No embedder is at hand, so only words were searched.",)
 
 
 def test_while_vectors_are_missing_semantic_search_also_uses_keywords(diary: Diary) -> None:
-    answer = diary.keeper.recall("user", Asked("windmill", mode="semantic"))
+    answer = diary.keeper.recall("user", SearchQuery("windmill", mode="semantic"))
     assert [hit.item.item_id for hit in answer.hits] == ["short"]
     assert "only keyword search finds them" in answer.notes[0]
 

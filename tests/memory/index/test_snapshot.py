@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from tests.memory.test_ghosts import Diary
 
-from everloop.memory.index.passage_index import SAVED_ROWS_MIN
-from everloop.memory.index.snapshot import Header, Snapshot
-from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.passage_index import SNAPSHOT_ROWS_MIN
+from everloop.memory.index.snapshot import IndexSnapshot, SnapshotHeader
+from everloop.memory.index.vector_index import VectorIndex
 from everloop.memory.index.vector_store import VectorCache
 from everloop.memory.model.events import Origin, Remembered
-from everloop.memory.retrieval.results import Asked
-from everloop.memory.service import Keeper
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.memory.service import MemoryService
 from everloop.testing.embedder import WordEmbedder
 
 WORDS = ("garden", "oak", "rose", "bee", "straw", "winter", "house", "fence", "apple", "path")
-HEADER = Header(3, "ab", None, "model", (1, 1))
+HEADER = SnapshotHeader(3, "ab", None, "model", (1, 1))
 QUESTIONS = ("oak in the garden", "apple fence 17", "what of the bees in winter?")
 
 
@@ -41,16 +41,16 @@ def item(number: int) -> Remembered:
     )
 
 
-def results(keeper: Keeper) -> list[object]:
+def results(keeper: MemoryService) -> list[object]:
     """Search results with all their explanations."""
-    return [keeper.recall("user", Asked(text, limit=20)) for text in QUESTIONS]
+    return [keeper.recall("user", SearchQuery(text, limit=20)) for text in QUESTIONS]
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Generator[Diary]:
     """A diary large enough for a snapshot, with one."""
     diary = Diary(tmp_path_factory.mktemp("filled") / "diary")
-    for start in range(0, SAVED_ROWS_MIN, 1_000):
+    for start in range(0, SNAPSHOT_ROWS_MIN, 1_000):
         diary.log.append(
             "memory:many", [item(n) for n in range(start, start + 1_000)], actor="user"
         )
@@ -63,10 +63,10 @@ def snapshot_file(diary: Diary) -> Path:
     return diary.log.file.path.with_name("vectors.arrays")
 
 
-def reopen(diary: Diary) -> Keeper:
+def reopen(diary: Diary) -> MemoryService:
     """The same memory, opened like in another process."""
-    space = VectorSpace(VectorCache(diary.log.file.path.with_name("vectors.db")), WordEmbedder())
-    return Keeper(diary.log, diary.engine, diary.stage.clock, diary.stage.ids, space)
+    space = VectorIndex(VectorCache(diary.log.file.path.with_name("vectors.db")), WordEmbedder())
+    return MemoryService(diary.log, diary.engine, diary.stage.clock, diary.stage.ids, space)
 
 
 def test_a_restored_snapshot_gives_the_same_results_as_a_fresh_index(filled: Diary) -> None:
@@ -81,7 +81,7 @@ def test_a_restored_snapshot_gives_the_same_results_as_a_fresh_index(filled: Dia
 def test_items_recorded_after_the_snapshot_are_found(filled: Diary) -> None:
     filled.say("later", "Anna: a xylophone in the garden")
     filled.keeper.embed_missing()
-    hits = reopen(filled).recall("user", Asked("xylophone")).hits
+    hits = reopen(filled).recall("user", SearchQuery("xylophone")).hits
     assert [hit.item.item_id for hit in hits][:1] == ["later"]
 
 
@@ -98,18 +98,18 @@ def test_a_snapshot_of_another_log_is_deleted(filled: Diary, tmp_path: Path) -> 
     other = Diary(tmp_path / "other")
     other.say_all()
     snapshot_file(other).write_bytes(snapshot_file(filled).read_bytes())
-    assert other.keeper.recall("user", Asked("garden")).hits
+    assert other.keeper.recall("user", SearchQuery("garden")).hits
     assert not snapshot_file(other).exists()
     other.log.close()
 
 
 def test_purged_texts_leave_no_snapshot(filled: Diary) -> None:
-    filled.keeper.memory.space.cache.forget([1])  # type: ignore[union-attr]
+    filled.keeper.memory.vector_index.cache.purge([1])  # type: ignore[union-attr]
     assert not snapshot_file(filled).exists()
 
 
 def test_a_snapshot_with_another_header_is_not_loaded(tmp_path: Path) -> None:
-    snapshot = Snapshot(tmp_path / "some.arrays")
+    snapshot = IndexSnapshot(tmp_path / "some.arrays")
     assert snapshot.header() is None
     snapshot.save(HEADER, {"a": np.arange(5), "b": np.ones((2, 3), np.float32)})
     assert snapshot.header() == HEADER
@@ -117,12 +117,12 @@ def test_a_snapshot_with_another_header_is_not_loaded(tmp_path: Path) -> None:
     assert found is not None
     assert found["a"].tolist() == [0, 1, 2, 3, 4]
     assert found["b"].shape == (2, 3)
-    assert snapshot.load(Header(4, "ab", None, "model", (1, 1))) is None
+    assert snapshot.load(SnapshotHeader(4, "ab", None, "model", (1, 1))) is None
 
 
 def test_a_snapshot_with_any_changed_byte_is_deleted(tmp_path: Path) -> None:
     path = tmp_path / "a.arrays"
-    snapshot = Snapshot(path)
+    snapshot = IndexSnapshot(path)
     snapshot.save(HEADER, {"numbers": np.arange(20)})
     whole = path.read_bytes()
     for at in range(0, len(whole) - 20 * 8, 2):  # all that says what the numbers are

@@ -10,13 +10,13 @@ from tests.memory.test_ghosts import Diary
 from everloop.app import Engine
 from everloop.errors import Unavailable
 from everloop.log import Context
-from everloop.memory.index.passage_table import Roster
+from everloop.memory.index.passage_table import PassageColumns
 from everloop.memory.index.quantisation import Floats
 from everloop.memory.index.search_view import SearchView
-from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.vector_index import VectorIndex
 from everloop.memory.index.vector_store import SCAN_FROM, VectorCache
 from everloop.memory.model.commands import RememberItem
-from everloop.memory.retrieval.results import Asked
+from everloop.memory.retrieval.results import SearchQuery
 from everloop.memory.settings import MemorySettings
 from everloop.memory.text.passages import PASSAGES_MAX
 from everloop.settings import Settings
@@ -41,10 +41,10 @@ def test_vectors_are_loaded_by_model_and_passage(tmp_path: Path) -> None:
     found = again.load("one", wanted)
     assert list(found) == [6_000, 5_000]
     assert np.allclose(np.frombuffer(found[6_000], np.float16), rows[2], atol=1e-3)
-    assert again.known("one", wanted) == {5_000, 6_000}
+    assert again.stored_passages("one", wanted) == {5_000, 6_000}
     assert again.load("other", wanted) == {}
     again.save("other", [(6_000, b"c", halves[0])])
-    again.forget([5, 7])
+    again.purge([5, 7])
     assert set(again.load("one", wanted)) == set(again.load("other", wanted)) == {6_000}
     again.close()
 
@@ -57,14 +57,14 @@ def test_reading_many_vectors_equals_reading_them_one_by_one(tmp_path: Path) -> 
     few = {n: digest for n, digest in wanted.items() if n % 100 == 0}
     assert cache.load("one", wanted) == dict.fromkeys(range(SCAN_FROM, 3 * SCAN_FROM, 2), b"one")
     assert cache.load("other", few) == dict.fromkeys(few, b"other")
-    assert cache.known("one", wanted) == set(range(SCAN_FROM, 3 * SCAN_FROM, 2))
+    assert cache.stored_passages("one", wanted) == set(range(SCAN_FROM, 3 * SCAN_FROM, 2))
     cache.close()
 
 
 def test_a_vector_of_another_text_is_not_loaded(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "vectors.db")
     cache.save("one", [(5_000, b"before", b"old")])
-    assert cache.known("one", {5_000: b"restored"}) == set()
+    assert cache.stored_passages("one", {5_000: b"restored"}) == set()
     assert cache.load("one", {5_000: b"restored"}) == {}
     cache.save("one", [(5_000, b"restored", b"new")])
     assert cache.load("one", {5_000: b"restored"}) == {5_000: b"new"}
@@ -76,7 +76,7 @@ def test_a_duplicate_text_is_embedded_once(tmp_path: Path) -> None:
     for name in ("one", "two"):
         diary.say(name, "The very same words about a garden.")
     assert diary.keeper.embed_missing() == 1
-    found = diary.keeper.recall("user", Asked("words about a garden", mode="semantic"))
+    found = diary.keeper.recall("user", SearchQuery("words about a garden", mode="semantic"))
     assert {hit.item.item_id for hit in found.hits} == {"one", "two"}
     assert not found.notes
     diary.log.close()
@@ -85,7 +85,7 @@ def test_a_duplicate_text_is_embedded_once(tmp_path: Path) -> None:
 def test_a_purged_vector_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "vectors.db")
     cache.save("one", [(1_000, b"a", b"\x07secret\x07" * 90), (2_000, b"b", b"other" * 150)])
-    cache.forget([1])
+    cache.purge([1])
     cache.close()
     for path in tmp_path.iterdir():
         assert b"\x07secret\x07" not in path.read_bytes()
@@ -99,7 +99,7 @@ def test_stored_vectors_are_not_made_again_before_the_first_search(tmp_path: Pat
     diary.say("more", "A fifth thing about the old garden.")
     assert diary.keeper.embed_missing() == 1
     assert diary.keeper.embed_missing() == 0
-    found = diary.keeper.recall("user", Asked("fifth thing", mode="semantic"))
+    found = diary.keeper.recall("user", SearchQuery("fifth thing", mode="semantic"))
     assert found.hits[0].item.item_id == "more"
     assert not found.notes
     diary.log.close()
@@ -127,7 +127,7 @@ def test_a_vector_cache_damaged_inside_is_deleted_when_noticed(tmp_path: Path, w
         overwrite(tmp_path / "vectors.db", page * 4_096, what)
     cache = VectorCache(tmp_path / "vectors.db")
     assert cache.load("one", wanted) == {}
-    assert cache.known("one", wanted) == set()
+    assert cache.stored_passages("one", wanted) == set()
     cache.save("one", [(7, b"d", b"new")])
     assert cache.load("one", wanted) == {7: b"new"}
     cache.close()
@@ -140,7 +140,7 @@ def test_an_unreadable_vector_cache_is_reported_and_keyword_search_works(tmp_pat
     assert diary.keeper.remember(RememberItem("", "Moths eat wool."), by=Context()).new
     with pytest.raises(Unavailable, match=r"vectors\.db"):
         diary.keeper.embed_missing()
-    answer = diary.keeper.recall("user", Asked("red roses"))
+    answer = diary.keeper.recall("user", SearchQuery("red roses"))
     assert answer.hits[0].item.item_id == "item-0"
     assert "The vectors cannot be read, so only words were searched" in answer.notes[0]
     diary.log.close()
@@ -155,7 +155,7 @@ def test_an_unwritable_vector_cache_is_reported_and_keyword_search_works(tmp_pat
     other.execute("CREATE TRIGGER full BEFORE INSERT ON placed BEGIN SELECT RAISE(ABORT, 'x'); END")
     with pytest.raises(Unavailable, match=r"vectors\.db"):
         diary.keeper.embed_missing()
-    answer = diary.keeper.recall("user", Asked("red roses"))
+    answer = diary.keeper.recall("user", SearchQuery("red roses"))
     assert answer.hits[0].item.item_id == "item-0"
     assert "only keyword search finds them" in answer.notes[0]
     other.close()
@@ -166,7 +166,7 @@ def test_a_damaged_vector_is_made_again(tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary")
     diary.say_all()
     diary.keeper.embed_missing()
-    right = [hit.why for hit in diary.keeper.recall("user", Asked("red roses")).hits]
+    right = [hit.why for hit in diary.keeper.recall("user", SearchQuery("red roses")).hits]
     short = bytes(2 * WordEmbedder.dimensions - 2)
     nan = np.full(WordEmbedder.dimensions, np.nan, np.float16).tobytes()
     large = np.full(WordEmbedder.dimensions, 99, np.float16).tobytes()
@@ -176,12 +176,13 @@ def test_a_damaged_vector_is_made_again(tmp_path: Path) -> None:
     other.executemany("UPDATE placed SET vector = ? WHERE place = ?", wrong)
     other.close()
     cache = VectorCache(tmp_path / "diary" / "vectors.db")
-    diary.keeper.memory.space = VectorSpace(cache, WordEmbedder())
+    diary.keeper.memory.vector_index = VectorIndex(cache, WordEmbedder())
     assert (
-        "only keyword search finds them" in diary.keeper.recall("user", Asked("red roses")).notes[0]
+        "only keyword search finds them"
+        in diary.keeper.recall("user", SearchQuery("red roses")).notes[0]
     )
     assert diary.keeper.embed_missing() == 3
-    assert [hit.why for hit in diary.keeper.recall("user", Asked("red roses")).hits] == right
+    assert [hit.why for hit in diary.keeper.recall("user", SearchQuery("red roses")).hits] == right
     cache.close()
     diary.log.close()
 
@@ -194,7 +195,7 @@ def test_changing_the_embedder_embeds_again_and_keyword_search_works(tmp_path: P
     other = WordEmbedder()
     other.name = "words-2"
     cache = VectorCache(tmp_path / "other.db")
-    diary.keeper.memory.space = VectorSpace(cache, other)
+    diary.keeper.memory.vector_index = VectorIndex(cache, other)
     seen: list[tuple[int, int]] = []
 
     def progress(done: int, total: int) -> None:
@@ -207,14 +208,14 @@ def test_changing_the_embedder_embeds_again_and_keyword_search_works(tmp_path: P
 
 
 def test_a_large_index_finds_what_an_exact_search_finds(tmp_path: Path) -> None:
-    space = VectorSpace(VectorCache(tmp_path / "vectors.db"), WordEmbedder(), exact_max=100)
+    space = VectorIndex(VectorCache(tmp_path / "vectors.db"), WordEmbedder(), exact_max=100)
     rows = random_unit(5_000)
     space.add(np.arange(len(rows)) + 1, rows)
-    everything = SearchView(Roster(), np.ones(len(rows) + 2, np.bool_))
+    everything = SearchView(PassageColumns(), np.ones(len(rows) + 2, np.bool_))
     hits = 0
     for query in rows[:50] + 0.05 * random_unit(50):
         exact = set(np.argsort(-(rows @ query))[:10].tolist())
-        found = space.looking(query).nearest(50, everything) - 1
+        found = space.query(query).nearest(50, everything) - 1
         hits += len(exact & set(found.tolist()))
     assert hits / 500 >= 0.95
 
@@ -233,9 +234,9 @@ def similar_vectors(count: int, dimensions: int = 384) -> Floats:
     return unit
 
 
-def large_index(path: Path, rows: Floats, together: int) -> VectorSpace:
+def large_index(path: Path, rows: Floats, together: int) -> VectorIndex:
     """A vector index that is searched by sign bits, filled in batches."""
-    space = VectorSpace(VectorCache(path), WideEmbedder(), exact_max=1_000)
+    space = VectorIndex(VectorCache(path), WideEmbedder(), exact_max=1_000)
     for start in range(0, len(rows), together):
         some = rows[start : start + together]
         space.add(np.arange(start + 1, start + 1 + len(some)), some)
@@ -245,21 +246,21 @@ def large_index(path: Path, rows: Floats, together: int) -> VectorSpace:
 def test_very_similar_vectors_are_distinguished(tmp_path: Path) -> None:
     rows = similar_vectors(20_000)
     space = large_index(tmp_path / "vectors.db", rows, len(rows))
-    everything = SearchView(Roster(), np.ones(len(rows) + 2, np.bool_))
+    everything = SearchView(PassageColumns(), np.ones(len(rows) + 2, np.bool_))
     hits = 0
     for query in rows[:50] + 0.5 * random_unit(50, 384):
         exact = set(np.argsort(-(rows @ query))[:10].tolist())
-        found = space.looking(query).nearest(200, everything) - 1
+        found = space.query(query).nearest(200, everything) - 1
         hits += len(exact & set(found.tolist()))
     assert hits / 500 >= 0.99
 
 
 def test_an_index_finds_the_same_however_it_grew(tmp_path: Path) -> None:
     rows = similar_vectors(6_000)
-    everything = SearchView(Roster(), np.ones(len(rows) + 2, np.bool_))
+    everything = SearchView(PassageColumns(), np.ones(len(rows) + 2, np.bool_))
     found = [
         [
-            sorted(space.looking(query).nearest(20, everything).tolist())
+            sorted(space.query(query).nearest(20, everything).tolist())
             for query in rows[:20] + 0.5 * random_unit(20, 384)
         ]
         for space in (
@@ -278,10 +279,10 @@ def test_a_large_index_finds_enough_vectors_and_only_visible_ones(
     space = large_index(tmp_path / "vectors.db", rows, len(rows))
     allowed = np.arange(len(rows) + 2) % share == 0
     allowed[-1] = False
-    view = SearchView(Roster(), allowed)
+    view = SearchView(PassageColumns(), allowed)
     there = int(np.count_nonzero(allowed)) - 1  # the first stands for nothing
     for query in rows[:10]:
-        found = space.looking(query).nearest(20, view)
+        found = space.query(query).nearest(20, view)
         assert len(found) >= min(20, there)
         assert allowed[found].all()
         assert found.all()

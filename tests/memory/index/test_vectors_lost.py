@@ -11,7 +11,7 @@ from tests.memory.test_ghosts import Diary
 from everloop.log.maintenance.backup import make_backup
 from everloop.log.transfer.restore import restore_log
 from everloop.memory.index.vector_store import VectorCache
-from everloop.memory.retrieval.results import Asked
+from everloop.memory.retrieval.results import SearchQuery
 
 KEPT = {1_000: b"a"}
 SAVED = [(1_000, b"a", b"vector")]
@@ -63,7 +63,7 @@ def test_a_deleted_vector_file_is_recreated_while_another_process_has_it_open(
         cache.save("one", SAVED)
         assert cache.load("one", KEPT) == {1_000: b"vector"}
         assert other.ask("load") == "[1000]", "it goes on with the file that is there"
-        cache.drop("one", [1_000])
+        cache.delete("one", [1_000])
         assert other.ask("load") == "[]"
         assert other.ask("save") == "[1000]"
         assert cache.load("one", KEPT) == {1_000: b"vector"}
@@ -92,11 +92,11 @@ def test_vectors_lost_with_their_file_are_made_again_in_the_background(
     diary = Diary(tmp_path / "diary")
     diary.say_all()
     assert diary.keeper.embed_missing() == 4
-    assert not diary.keeper.recall("user", Asked("garden")).notes
+    assert not diary.keeper.recall("user", SearchQuery("garden")).notes
     (tmp_path / "diary" / "vectors.db").unlink()
     assert diary.keeper.embed_missing() == 4
     assert diary.keeper.embed_missing() == 0
-    found = diary.keeper.recall("user", Asked("garden", mode="semantic"))
+    found = diary.keeper.recall("user", SearchQuery("garden", mode="semantic"))
     assert found.hits
     assert not found.notes
     diary.log.close()
@@ -110,13 +110,13 @@ def test_items_recorded_after_a_restore_are_embedded_without_a_search(
     backup = make_backup(diary.log.file, tmp_path / "backups", diary.stage.clock.now())
     diary.say("lost", "A fox came to the fence.")
     assert diary.keeper.embed_missing() == 5
-    assert diary.keeper.recall("user", Asked("fox")).hits
+    assert diary.keeper.recall("user", SearchQuery("fox")).hits
     restore_log(backup, diary.log.file.path, diary.stage.world)
     diary.say("new", "The well in the yard ran dry.")
     assert diary.keeper.embed_missing() == 1
     diary.say("newer", "A heron stood at the pond.")
     assert diary.keeper.embed_missing() == 1
-    answer = diary.keeper.recall("user", Asked("fox or heron or well", limit=10))
+    answer = diary.keeper.recall("user", SearchQuery("fox or heron or well", limit=10))
     assert {"new", "newer"} < {hit.item.item_id for hit in answer.hits}
     assert "lost" not in {hit.item.item_id for hit in answer.hits}
     assert not answer.notes

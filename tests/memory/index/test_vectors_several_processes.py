@@ -9,16 +9,16 @@ from tests.memory.test_ghosts import Diary
 from everloop.adapters.embedders import choose
 from everloop.app import Engine
 from everloop.log import Context
-from everloop.memory.index.snapshot import Header, Snapshot
-from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.snapshot import IndexSnapshot, SnapshotHeader
+from everloop.memory.index.vector_index import VectorIndex
 from everloop.memory.index.vector_store import ROOM, VectorCache
 from everloop.memory.model.commands import RememberItem
-from everloop.memory.retrieval.results import Asked
+from everloop.memory.retrieval.results import SearchQuery
 from everloop.memory.settings import MemorySettings
 from everloop.memory.text.passages import PASSAGES_MAX
 from everloop.testing.embedder import WordEmbedder
 
-EMPTY = Header(1, "ab", None, "model", (1, 1))
+EMPTY = SnapshotHeader(1, "ab", None, "model", (1, 1))
 
 
 def word_embedder(settings: MemorySettings) -> WordEmbedder:
@@ -47,7 +47,7 @@ def test_a_purge_by_another_node_deletes_vectors_here_on_next_use(
     diary.log.purge([secret], reason="asked", actor="user")  # as it is heard of from a server
     assert is_stored(diary, secret)
     if search:
-        assert diary.keeper.recall("user", Asked("garden")).hits
+        assert diary.keeper.recall("user", SearchQuery("garden")).hits
     else:
         diary.keeper.embed_missing()
     assert not is_stored(diary, secret)
@@ -65,13 +65,13 @@ def test_the_next_process_finishes_an_interrupted_purge(
     diary.log.purge([secret], reason="asked", actor="user")
     cache = VectorCache(diary.log.file.path.with_name("vectors.db"))
     with diary.log.reading() as reader:
-        assert VectorSpace(cache, WordEmbedder()).lacking(reader) == {}
+        assert VectorIndex(cache, WordEmbedder()).missing_vectors(reader) == {}
     assert not is_stored(diary, secret)
-    done = cache.carried_out()
+    done = cache.last_purge()
     assert done is not None
     cache.snapshot.save(EMPTY, {})
     with diary.log.reading() as reader:
-        VectorSpace(cache, WordEmbedder()).lacking(reader)
+        VectorIndex(cache, WordEmbedder()).missing_vectors(reader)
     assert cache.snapshot.header() == EMPTY, "what was carried out once is not again"
     cache.close()
     diary.log.close()
@@ -80,7 +80,7 @@ def test_the_next_process_finishes_an_interrupted_purge(
 def test_a_purge_deletes_an_unfinished_snapshot(tmp_path: Path) -> None:
     begun = tmp_path / "vectors.arrays.new"
     begun.write_bytes(b"as far as it came before it was killed")
-    Snapshot(tmp_path / "vectors.arrays").drop()
+    IndexSnapshot(tmp_path / "vectors.arrays").delete()
     assert not begun.exists()
 
 

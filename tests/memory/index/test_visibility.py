@@ -6,30 +6,32 @@ import numpy as np
 import pytest
 from tests.memory.random_worlds import PRINCIPALS, World
 
-from everloop.memory.index.passage_index import Register
-from everloop.memory.index.visibility import Standing, Standings, filtered_view
-from everloop.memory.projections.queries import Filter, asker
+from everloop.memory.index.passage_index import PassageIndex
+from everloop.memory.index.visibility import Visibility, VisibilityCache, filtered_view
+from everloop.memory.projections.queries import Filter, load_viewer
 
 STEPS = 60
 
 
-def visibilities(world: World, register: Register, standings: Standings) -> list[Standing]:
+def visibilities(
+    world: World, register: PassageIndex, standings: VisibilityCache
+) -> list[Visibility]:
     """The visibility masks of everyone, from the caches given."""
-    found: list[Standing] = []
+    found: list[Visibility] = []
     with world.log.reading() as reader:
         sight = world.log.sight(reader)
         for principal in ("user", *PRINCIPALS):
-            who = asker(reader, principal)
+            who = load_viewer(reader, principal)
             found.extend(
-                standings.of(reader, sight, who, register, only)
+                standings.get(reader, sight, who, register, only)
                 for only in (Filter(), Filter(retired=True), Filter(stepped_back=True))
             )
     return found
 
 
-def check_neighbours(standing: Standing) -> None:
+def check_neighbours(standing: Visibility) -> None:
     """The precomputed neighbours of a view equal those that the passage table finds."""
-    roster, allowed = standing.roster, standing.allowed
+    roster, allowed = standing.table, standing.allowed
     rows = allowed[:-1].nonzero()[0]
     seen = filtered_view(standing, Filter())
     assert np.array_equal(seen.before(rows), roster.before(rows, allowed))
@@ -43,20 +45,20 @@ def check_neighbours(standing: Standing) -> None:
     assert pairs == {(row, before) for row, before in said_before if before}
     lengths = roster.length.all[rows] + roster.length.all[roster.before(rows, allowed)]
     assert np.array_equal(seen.lengths(rows), lengths)
-    assert seen.split_items == (len(rows) - 1 > standing.items)
+    assert seen.split_items == (len(rows) - 1 > standing.item_count)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_an_updated_visibility_mask_equals_a_recomputed_one(tmp_path: Path, seed: int) -> None:
     world = World(tmp_path, seed)
-    register, standings = Register(), Standings()
+    register, standings = PassageIndex(), VisibilityCache()
     for _ in range(STEPS):
         world.live(1)
         kept = visibilities(world, register, standings)
-        recomputed = visibilities(world, Register(), Standings())
-        roster, fresh = kept[0].roster, recomputed[0].roster
+        recomputed = visibilities(world, PassageIndex(), VisibilityCache())
+        roster, fresh = kept[0].table, recomputed[0].table
         for old, new in zip(kept, recomputed, strict=True):
-            assert old.items == new.items
+            assert old.item_count == new.item_count
             for name in ("allowed", "rated", "pinned"):
                 assert np.array_equal(getattr(old, name), getattr(new, name))
             check_neighbours(old)

@@ -15,17 +15,31 @@ from everloop.adapters.files.markdown_folder import LEDGER, MarkdownFolder, page
 from everloop.app import Engine
 from everloop.errors import Invalid, NotFound, Rejected
 from everloop.log import Context
-from everloop.memory.browse.queries import these
-from everloop.memory.markdown.folder import Applied, Page, Plan, apply, plan
-from everloop.memory.markdown.page import Sheet, differing, digest, filled, read, sheet_of, written
+from everloop.memory.browse.queries import items_with_ids
+from everloop.memory.markdown.folder import (
+    AppliedChange,
+    ImportPlan,
+    PageFile,
+    apply_change,
+    plan_import,
+)
+from everloop.memory.markdown.page import (
+    PageContent,
+    differing_fields,
+    fill_missing_fields,
+    page_content,
+    page_digest,
+    parse_page,
+    render_page,
+)
 from everloop.memory.model.commands import PinItem, RateItem, RememberItem, ReviseItem
 from everloop.memory.model.events import Origin
-from everloop.memory.model.scopes import OWNER, Asker
+from everloop.memory.model.scopes import OWNER, Viewer
 from everloop.memory.projections.queries import Item
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 
-OWNER_EYES = Asker(OWNER, ("*",))
+OWNER_EYES = Viewer(OWNER, ("*",))
 USER = Context()
 LETTERS = st.characters(codec="utf-8")
 TEXT = st.text(LETTERS, min_size=1, max_size=120).filter(lambda text: bool(text.strip()))
@@ -52,23 +66,23 @@ def remember(engine: Engine, item_id: str, text: str, **more: Any) -> Item:
     return engine.memory.find(OWNER, item_id)
 
 
-def page_of(item: Item) -> Page:
+def page_of(item: Item) -> PageFile:
     """The page of an item, as exported."""
-    return Page(f"{item.item_id}.md", written(sheet_of(item)))
+    return PageFile(f"{item.item_id}.md", render_page(page_content(item)))
 
 
-def planned(engine: Engine, *pages: Page, exported: tuple[str, ...] = ()) -> Plan:
+def planned(engine: Engine, *pages: PageFile, exported: tuple[str, ...] = ()) -> ImportPlan:
     """Plan the import of pages."""
-    return plan(engine.memory, OWNER_EYES, pages, exported, by=USER)
+    return plan_import(engine.memory, OWNER_EYES, pages, exported, by=USER)
 
 
-def imported(engine: Engine, *pages: Page) -> list[Applied]:
+def imported(engine: Engine, *pages: PageFile) -> list[AppliedChange]:
     """Import pages."""
     changes = planned(engine, *pages).changes
-    return [apply(engine.memory, engine, OWNER_EYES, each, by=USER) for each in changes]
+    return [apply_change(engine.memory, engine, OWNER_EYES, each, by=USER) for each in changes]
 
 
-def edited(page: Page, old: str, new: str) -> Page:
+def edited(page: PageFile, old: str, new: str) -> PageFile:
     """A page with a replacement."""
     assert old in page.content
     return msgspec.structs.replace(page, content=page.content.replace(old, new))
@@ -81,7 +95,7 @@ def edited(page: Page, old: str, new: str) -> Page:
 def test_a_rendered_page_parses_to_the_same_content(
     text: str, title: str, witnesses: list[str], significance: int, pinned: bool, host: str
 ) -> None:
-    sheet = Sheet(
+    sheet = PageContent(
         text=text,
         id="m-1",
         title=title,
@@ -95,26 +109,26 @@ def test_a_rendered_page_parses_to_the_same_content(
         derived_from=tuple(witnesses),
         host=host,
     )
-    page = written(sheet)
-    assert read(page) == msgspec.structs.replace(sheet, exported=digest(sheet))
+    page = render_page(sheet)
+    assert parse_page(page) == msgspec.structs.replace(sheet, exported=page_digest(sheet))
     assert "\n---\n" in page
 
 
 def test_line_endings_and_a_byte_order_mark_are_not_edits(one: Item) -> None:
-    page = written(sheet_of(one))
+    page = render_page(page_content(one))
     for same in (page.replace("\n", "\r\n"), f"\ufeff{page}", f"{page}\n\n", page.rstrip("\n")):
-        said = filled(read(same), sheet_of(one))
-        assert differing(said, sheet_of(one)) == []
-        assert digest(said) == read(same).exported
+        said = fill_missing_fields(parse_page(same), page_content(one))
+        assert differing_fields(said, page_content(one)) == []
+        assert page_digest(said) == parse_page(same).exported
 
 
 def test_lists_may_be_written_one_entry_per_line() -> None:
     page = "---\n# a comment\nwitnesses:\n  - ada\n  - 'it''s ben'\n\nkind: rule # mine\n---\nx\n"
-    sheet = read(page)
+    sheet = parse_page(page)
     assert sheet.witnesses == ("ada", "it's ben")
     assert sheet.kind == "rule"
     assert sheet.text == "x"
-    assert read("---\nwitnesses: ada\n---\nx").witnesses == ("ada",)
+    assert parse_page("---\nwitnesses: ada\n---\nx").witnesses == ("ada",)
 
 
 @pytest.mark.parametrize(
@@ -138,14 +152,14 @@ def test_lists_may_be_written_one_entry_per_line() -> None:
 )
 def test_a_parse_error_names_its_line(front: str, line: int, problem: str) -> None:
     with pytest.raises(Invalid, match=f"line {line}: .*{problem}") as refused:
-        read(f"---\n{front}\n---\n\ntext\n")
+        parse_page(f"---\n{front}\n---\n\ntext\n")
     assert refused.value.hint
 
 
 def test_an_unclosed_front_matter_is_refused_and_a_page_without_one_is_all_text() -> None:
     with pytest.raises(Invalid, match=r"line 1: .*no end"):
-        read("---\ntitle: x\n")
-    assert read("# Heading\n\nwords\n") == Sheet(text="# Heading\n\nwords")
+        parse_page("---\ntitle: x\n")
+    assert parse_page("# Heading\n\nwords\n") == PageContent(text="# Heading\n\nwords")
 
 
 # -- importing -------------------------------------------------------------------------------------
@@ -166,22 +180,26 @@ def test_an_unedited_export_changes_nothing_and_an_edited_text_is_one_revision(
             remember(engine, f"m-{number}", text, title=title)
             engine.do(RateItem(f"m-{number}", significance))
         folder = MarkdownFolder(home / "pages")
-        folder.make()
+        folder.create()
         taken: set[str] = set()
         for number in range(len(said)):
             item = engine.memory.find(OWNER, f"m-{number}")
             name = page_name(item, taken)
             taken.add(name.casefold())
-            folder.write(name, written(sheet_of(item)))
+            folder.write(name, render_page(page_content(item)))
         head = engine.log.head
         assert imported(engine, *folder.pages()) == []
         assert engine.log.head == head
 
         page = data.draw(st.sampled_from(folder.pages()))
-        new = data.draw(TEXT.filter(lambda text: text.strip("\r\n") != read(page.content).text))
-        changed = written(msgspec.structs.replace(read(page.content), text=f"{new}!edited"))
+        new = data.draw(
+            TEXT.filter(lambda text: text.strip("\r\n") != parse_page(page.content).text)
+        )
+        changed = render_page(
+            msgspec.structs.replace(parse_page(page.content), text=f"{new}!edited")
+        )
         old = f"exported: {_stamp(changed)}"
-        pages = [Page(page.name, changed.replace(old, f"exported: {_stamp(page.content)}"))]
+        pages = [PageFile(page.name, changed.replace(old, f"exported: {_stamp(page.content)}"))]
         (done,) = imported(engine, *pages)
         kinds = [engine.log.record(p).kind for p in range(head + 1, engine.log.head + 1)]
         assert kinds == ["memory.revised"]
@@ -212,7 +230,7 @@ def test_edits_are_recorded_as_facts(engine: Engine, one: Item) -> None:
 def test_the_page_of_a_pivotal_item_shows_its_automatic_pin(engine: Engine, one: Item) -> None:
     (done,) = imported(engine, edited(page_of(one), "significance: 0", "significance: 3"))
     assert done.sheet.pinned
-    page = Page("m-0001.md", written(done.sheet))
+    page = PageFile("m-0001.md", render_page(done.sheet))
     (done,) = imported(engine, edited(page, "pinned: true", "pinned: false"))
     assert not done.sheet.pinned
 
@@ -241,7 +259,7 @@ def test_a_change_after_the_preview_is_a_conflict(engine: Engine, one: Item) -> 
     (change,) = planned(engine, edited(page_of(one), "leaks.", "leaks badly.")).changes
     engine.do(PinItem(one.item_id))
     with pytest.raises(Rejected, match="meanwhile"):
-        apply(engine.memory, engine, OWNER_EYES, change, by=USER)
+        apply_change(engine.memory, engine, OWNER_EYES, change, by=USER)
 
 
 @pytest.mark.parametrize(
@@ -262,13 +280,15 @@ def test_changing_a_fixed_field_is_a_conflict(
 
 
 def test_a_new_page_becomes_an_item_unless_it_repeats_one(engine: Engine, one: Item) -> None:
-    (done,) = imported(engine, Page("key.md", "The neighbour has our spare key.\n"))
+    (done,) = imported(engine, PageFile("key.md", "The neighbour has our spare key.\n"))
     assert done.sheet.learned_via == "imported"
     front = "---\nscope: project:x\nsignificance: 3\npinned: false\nhappened_at: 2026-05-17\n---\n"
-    (rich,) = imported(engine, Page("rich.md", f"{front}Bees live behind the barn.\n"))
+    (rich,) = imported(engine, PageFile("rich.md", f"{front}Bees live behind the barn.\n"))
     assert (rich.sheet.scope, rich.sheet.significance, rich.sheet.pinned) == ("project:x", 3, False)
     head = engine.log.head
-    again = planned(engine, page_of(one), Page("copy.md", f"{one.text}\n"), Page("empty.md", "\n"))
+    again = planned(
+        engine, page_of(one), PageFile("copy.md", f"{one.text}\n"), PageFile("empty.md", "\n")
+    )
     assert again.changes == ()
     assert len(again.troubles) == 2
     assert engine.log.head == head
@@ -285,7 +305,7 @@ def test_two_pages_of_one_item_are_both_left_alone(engine: Engine, one: Item) ->
 
 def test_a_malformed_page_does_not_block_the_others(engine: Engine, one: Item) -> None:
     good = edited(page_of(one), "leaks.", "leaks badly.")
-    found = planned(engine, Page("bad.md", "---\nsignificance: 9\n---\nx\n"), good)
+    found = planned(engine, PageFile("bad.md", "---\nsignificance: 9\n---\nx\n"), good)
     assert [change.name for change in found.changes] == [good.name]
     assert "line 2" in found.troubles[0].problem
 
@@ -296,19 +316,19 @@ def test_a_deleted_page_is_reported_and_retires_its_item_only_on_request(
     found = planned(engine, exported=(one.item_id, "m-unknown"))
     assert [change.item_id for change in found.deleted] == [one.item_id]
     assert not engine.memory.find(OWNER, one.item_id).retired
-    apply(engine.memory, engine, OWNER_EYES, found.deleted[0], by=USER)
+    apply_change(engine.memory, engine, OWNER_EYES, found.deleted[0], by=USER)
     assert engine.memory.find(OWNER, one.item_id).retired
     assert planned(engine, exported=(one.item_id,)).deleted == ()
 
 
 def test_nobody_can_edit_hidden_items_by_an_import(engine: Engine, one: Item) -> None:
-    stranger = Asker("ada", ("project:x",))
+    stranger = Viewer("ada", ("project:x",))
     page = edited(page_of(one), "leaks.", "leaks badly.")
-    found = plan(engine.memory, stranger, [page], [one.item_id], by=Context(actor="ada"))
+    found = plan_import(engine.memory, stranger, [page], [one.item_id], by=Context(actor="ada"))
     assert "no item" in found.troubles[0].problem
     assert found.deleted == ()
     with engine.reading() as reader:
-        assert these(reader, stranger, [one.item_id]) == []
+        assert items_with_ids(reader, stranger, [one.item_id]) == []
 
 
 # -- the files -------------------------------------------------------------------------------------
@@ -318,7 +338,7 @@ def test_nobody_can_edit_hidden_items_by_an_import(engine: Engine, one: Item) ->
 def folder(tmp_path: Path) -> MarkdownFolder:
     """An empty folder of pages."""
     made = MarkdownFolder(tmp_path / "pages")
-    made.make()
+    made.create()
     return made
 
 
@@ -380,16 +400,16 @@ def test_writing_replaces_a_symbolic_link_and_not_its_target(
 
 
 def test_a_damaged_ledger_and_a_missing_folder_are_reported(folder: MarkdownFolder) -> None:
-    assert folder.exported() == ()
-    folder.note(["b", "a"])
-    assert folder.exported() == ("a", "b")
+    assert folder.exported_ids() == ()
+    folder.save_exported_ids(["b", "a"])
+    assert folder.exported_ids() == ("a", "b")
     (folder.path / LEDGER).write_text("nonsense")
     with pytest.raises(Invalid):
-        folder.exported()
+        folder.exported_ids()
     with pytest.raises(NotFound):
         MarkdownFolder(folder.path / "nowhere").pages()
     with pytest.raises(Invalid):
-        MarkdownFolder(folder.path / LEDGER).make()
+        MarkdownFolder(folder.path / LEDGER).create()
 
 
 def _item(item_id: str, title: str) -> Item:

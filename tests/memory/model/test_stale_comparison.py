@@ -6,7 +6,7 @@ from pathlib import Path
 from everloop.app import Engine
 from everloop.log import Context
 from everloop.memory.model.commands import RememberItem
-from everloop.memory.service import Kept
+from everloop.memory.service import RememberResult
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 
@@ -19,7 +19,7 @@ def test_the_same_text_from_two_processes_at_once_is_stored_once(tmp_path: Path)
         Engine.open(tmp_path, settings=SETTINGS) as two,
     ):
         for number in range(10):
-            told: list[Kept] = []
+            told: list[RememberResult] = []
             both = threading.Barrier(2)
 
             def say(engine: Engine) -> None:

@@ -29,13 +29,17 @@ from everloop.memory.model.commands import (
     ReviseItem,
     RevokeAudience,
 )
-from everloop.memory.projections.audiences import Audiences
-from everloop.memory.projections.fts_index import GROUP, MemoryWords, indexed_upto
-from everloop.memory.projections.items import MemoryShelf
+from everloop.memory.projections.audiences import AudienceTable
+from everloop.memory.projections.fts_index import (
+    INDEX_GROUP_FACTS,
+    PassageTable,
+    newest_indexed_passage,
+)
+from everloop.memory.projections.items import ItemTable
 from everloop.memory.settings import MemorySettings
 from everloop.memory.text.passages import PASSAGES_MAX
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 
 ITEMS = ("one", "two", "three")
 LONG = "A long story about a garden that is told in many words. " * 60
@@ -81,17 +85,19 @@ def test_a_batch_that_closes_groups_gives_the_same_index(tmp_path: Path) -> None
     many = [RememberItem(f"item-{n}", f"The {n}th oak. {LONG * (n % 9 == 0)}") for n in range(250)]
     together = memory_after(tmp_path / "together", [many, many[:3]])
     assert together == memory_after(tmp_path / "apart", [[each] for each in many])
-    more = [RememberItem(f"more-{n}", f"The {n}th elm.") for n in range(2 * GROUP)]
+    more = [RememberItem(f"more-{n}", f"The {n}th elm.") for n in range(2 * INDEX_GROUP_FACTS)]
     with open_engine(tmp_path / "together") as engine:
         engine.do_many(more)
         with engine.reading() as reader:
-            assert 250 * PASSAGES_MAX < indexed_upto(reader) < engine.log.head * PASSAGES_MAX
+            assert (
+                250 * PASSAGES_MAX < newest_indexed_passage(reader) < engine.log.head * PASSAGES_MAX
+            )
 
 
 def open_engine(folder: Path) -> Engine:
     """An engine without vectors, in a deterministic world."""
     settings = Settings(home=str(folder), memory=MemorySettings(embedder="none"))
-    return Engine.open(folder / "everloop.db", settings=settings, world=Stage().world)
+    return Engine.open(folder / "everloop.db", settings=settings, world=DeterministicWorld().world)
 
 
 def memory_after(folder: Path, batches: Sequence[Sequence[Command]]) -> list[Any]:
@@ -111,4 +117,6 @@ def memory_after(folder: Path, batches: Sequence[Sequence[Command]]) -> list[Any
 def rows(engine: Engine) -> list[Any]:
     """Every row of the projections of memory, including every term and position."""
     with engine.reading() as reader:
-        return [list(view.dump(reader.db)) for view in (MemoryShelf(), MemoryWords(), Audiences())]
+        return [
+            list(view.dump(reader.db)) for view in (ItemTable(), PassageTable(), AudienceTable())
+        ]

@@ -12,9 +12,9 @@ from tests.memory.test_ghosts import Diary
 from everloop.errors import Invalid
 from everloop.log import Context
 from everloop.memory.model.commands import GrantAudience, RememberItem, RetireItem, ReviseItem
-from everloop.memory.near_duplicates.detect import terms_of
-from everloop.memory.near_duplicates.signatures import Sketches
-from everloop.memory.service import Keeper
+from everloop.memory.near_duplicates.detect import comparison_terms
+from everloop.memory.near_duplicates.signatures import TermSignatures
+from everloop.memory.service import MemoryService
 
 WHERE = list(enumerate(product(("key", "bill", "manual"), ("car", "boat", "oven", "piano"))))
 WORDS = st.sampled_from([f"{first}{second}" for first in "abcdef" for second in "mnopq"])
@@ -32,32 +32,34 @@ def diary(tmp_path: Path) -> Generator[Diary]:
 def test_signatures_never_miss_a_text_that_contains_the_terms(
     texts: list[list[str]], data: st.DataObject
 ) -> None:
-    sketches, taken = Sketches(), 0
+    sketches, taken = TermSignatures(), 0
     while taken < len(texts):
         some = data.draw(st.integers(1, len(texts) - taken))
         sketches.extend(texts[taken : taken + some])
         taken += some
     asked = data.draw(st.lists(WORDS, unique=True))
     exactly = [len(set(asked) & set(text)) for text in texts]
-    assert all(may >= does for may, does in zip(sketches.shared(asked), exactly, strict=True))
+    assert all(
+        may >= does for may, does in zip(sketches.shared_counts(asked), exactly, strict=True)
+    )
 
 
 def test_signatures_have_few_false_positives() -> None:
     texts = [[f"word{number}" for number in range(at, at + 20)] for at in range(0, 200_000, 20)]
-    sketches = Sketches()
+    sketches = TermSignatures()
     sketches.extend(texts)
     asked = ["word7", *(f"word{number}" for number in range(300_000, 300_009))]
-    shared = sketches.shared(asked)
+    shared = sketches.shared_counts(asked)
     assert shared[0] >= 1
     assert (shared >= 1).sum() < 250
     assert (shared >= 2).sum() < 5
 
 
 def test_signatures_count_more_terms_than_fit_into_a_byte() -> None:
-    sketches, words = Sketches(), [f"word{number}" for number in range(300)]
+    sketches, words = TermSignatures(), [f"word{number}" for number in range(300)]
     sketches.extend([words, []])
-    assert sketches.shared(words).tolist() == [300, 0]
-    assert sketches.shared([]).tolist() == [0, 0]
+    assert sketches.shared_counts(words).tolist() == [300, 0]
+    assert sketches.shared_counts([]).tolist() == [0, 0]
 
 
 def test_items_of_one_pattern_are_not_taken_for_each_other(diary: Diary) -> None:
@@ -138,14 +140,14 @@ def test_a_repeated_long_text_is_detected(diary: Diary) -> None:
 
 @pytest.mark.parametrize("text", [" ", " \n" * 3_000])
 def test_a_text_without_words_is_rejected_with_a_reason(diary: Diary, text: str) -> None:
-    assert terms_of(text) == ()
+    assert comparison_terms(text) == ()
     with pytest.raises(Invalid):
         diary.keeper.remember(RememberItem("", text), by=Context())
 
 
 def test_facts_added_by_this_process_equal_facts_read_from_the_log(diary: Diary) -> None:
     """Of all that it wrote, in turns with another one that reads everything."""
-    other = Keeper(diary.log, diary.engine, diary.stage.clock, diary.stage.ids)
+    other = MemoryService(diary.log, diary.engine, diary.stage.clock, diary.stage.ids)
     keepers = (diary.keeper, diary.keeper, other, diary.keeper, other, other)
     texts = [f"The {word} of the {thing} is kept in drawer {n}" for n, (word, thing) in WHERE]
     texts += [f"{'A long way to say it. ' * 80}\n\n{text}" for text in texts[:3]]

@@ -10,7 +10,7 @@ import pytest
 from tests.memory.test_ghosts import Diary
 
 from everloop.log import Context
-from everloop.memory.browse.queries import life
+from everloop.memory.browse.queries import item_history
 from everloop.memory.model.commands import (
     GrantAudience,
     RelateItems,
@@ -18,9 +18,9 @@ from everloop.memory.model.commands import (
     RetireItem,
     ReviseItem,
 )
-from everloop.memory.projections.queries import asker
-from everloop.memory.retrieval.results import Asked
-from everloop.memory.service import Kept
+from everloop.memory.projections.queries import load_viewer
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.memory.service import RememberResult
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def diary(tmp_path: Path) -> Generator[Diary]:
 
 def remember(
     diary: Diary, text: str, *, days: float | None = None, until: float | None = None
-) -> Kept:
+) -> RememberResult:
     """Remember a text that happened `days` from now and expires `until` days from now."""
     now = diary.stage.clock.now()
     happened = "" if days is None else (now + timedelta(days=days)).isoformat()
@@ -94,7 +94,7 @@ def test_a_revised_item_contradicts_only_while_its_text_does(diary: Diary) -> No
     later = remember(diary, "The humidity target of the workshop is 50 percent.").item_id
 
     def contradictions() -> set[tuple[str, ...]]:
-        hits = diary.keeper.recall("user", Asked("humidity target", mode="text")).hits
+        hits = diary.keeper.recall("user", SearchQuery("humidity target", mode="text")).hits
         return {hit.item.contradicts for hit in hits}
 
     assert contradictions() == {(first,), (later,)}
@@ -115,7 +115,7 @@ def test_a_text_without_a_time_is_a_repetition_at_any_time(diary: Diary) -> None
 
 
 def test_short_answers_with_different_titles_are_separate_items(diary: Diary) -> None:
-    def answer(title: str, text: str = "The answer is yes.") -> Kept:
+    def answer(title: str, text: str = "The answer is yes.") -> RememberResult:
         return diary.keeper.remember(RememberItem("", text, title=title), by=Context())
 
     first = answer("Is Anna coming?")
@@ -140,7 +140,7 @@ def test_an_agents_item_does_not_replace_a_users_statement(diary: Diary) -> None
     mine = diary.keeper.remember(said, by=Context())
     assert mine.new
     diary.engine.do(RetireItem(theirs.item_id), by=agent)
-    hits = diary.keeper.recall("user", Asked("what is Anna allergic to", mode="text")).hits
+    hits = diary.keeper.recall("user", SearchQuery("what is Anna allergic to", mode="text")).hits
     assert [hit.item.item_id for hit in hits] == [mine.item_id]
     assert diary.keeper.remember(said, by=agent).item_id == mine.item_id
 
@@ -153,12 +153,12 @@ def test_a_near_duplicate_is_kept_and_linked(diary: Diary) -> None:
     assert (other.new, other.varies, other.contradicts) == (True, first.item_id, ())
     with diary.log.reading() as reader:
         for one, another in ((first, other), (other, first)):
-            known = life(reader, asker(reader, "user"), one.item_id)
+            known = item_history(reader, load_viewer(reader, "user"), one.item_id)
             assert [item.item_id for item in known.variants] == [another.item_id]
-        assert life(reader, asker(reader, "user"), first.item_id).contradictions == ()
+        assert item_history(reader, load_viewer(reader, "user"), first.item_id).contradictions == ()
 
 
-def remember_twice(diary: Diary) -> tuple[Kept, int]:
+def remember_twice(diary: Diary) -> tuple[RememberResult, int]:
     """An item and its repetition, which has a cause; returns the item and the cause's position."""
     first = remember(diary, "The spare key hangs behind the clock.")
     source = diary.say("message", "Where is the key? Behind the clock, I told you.")
@@ -175,7 +175,7 @@ def test_a_repetition_is_retracted_and_restored_with_its_cause(diary: Diary) -> 
     diary.log.retract([undo], reason="it was", actor="user")
     assert diary.keeper.find("user", first.item_id).repeats == 1
     with diary.log.reading(as_of=before) as reader:
-        assert life(reader, asker(reader, "user"), first.item_id).item.repeats == 1
+        assert item_history(reader, load_viewer(reader, "user"), first.item_id).item.repeats == 1
 
 
 def test_a_repetition_is_purged_with_its_cause(diary: Diary) -> None:
@@ -184,14 +184,14 @@ def test_a_repetition_is_purged_with_its_cause(diary: Diary) -> None:
     with diary.log.reading() as reader:
         assert reader.rows("SELECT text FROM memory_repeats") == []
         assert reader.rows("SELECT 1 FROM log WHERE instr(data, 'the spare key')") == []
-        known = life(reader, asker(reader, "user"), first.item_id)
+        known = item_history(reader, load_viewer(reader, "user"), first.item_id)
     assert (known.item.text, known.repeats) == ("The spare key hangs behind the clock.", ())
 
 
 def test_among_similar_items_the_requested_one_comes_first(diary: Diary) -> None:
     kept = [remember(diary, f"Room {n} has a code, it is {540 + n}") for n in range(11, 17)]
     assert not any(each.contradicts for each in kept)
-    hits = diary.keeper.recall("user", Asked("what is the code of room 12", mode="text")).hits
+    hits = diary.keeper.recall("user", SearchQuery("what is the code of room 12", mode="text")).hits
     assert hits[0].item.item_id == kept[1].item_id
 
 
@@ -199,7 +199,7 @@ def test_a_weak_match_comes_after_the_item_it_contradicts_though_newer(diary: Di
     fits = remember(diary, "The spare key of the cellar hangs in the kitchen")
     other = remember(diary, "Nothing hangs anywhere")
     diary.engine.do(RelateItems(other.item_id, fits.item_id, "contradicts"))
-    asked = Asked("where hangs the spare key of the cellar", mode="text")
+    asked = SearchQuery("where hangs the spare key of the cellar", mode="text")
     hits = diary.keeper.recall("user", asked).hits
     assert [hit.item.item_id for hit in hits] == [fits.item_id, other.item_id]
 
@@ -208,7 +208,7 @@ def test_concurrent_identical_items_are_stored_once(diary: Diary) -> None:
     for n in range(20):
         both = Barrier(2)
 
-        def say(text: str, both: Barrier = both) -> Kept:
+        def say(text: str, both: Barrier = both) -> RememberResult:
             both.wait()
             return diary.keeper.remember(RememberItem("", text), by=Context())
 
@@ -247,7 +247,7 @@ def test_a_contradiction_is_recorded_atomically_with_the_item(diary: Diary) -> N
     keep(RememberItem("", "The code of the alarm is 1234"), by=Context())
     new = keep(RememberItem("", "The code of the alarm is 4711"), by=Context(), request_id="one")
     with diary.log.reading() as reader:
-        kinds = [record.kind for record in reader.requested("one")]
+        kinds = [record.kind for record in reader.records_of_request("one")]
     assert new.contradicts
     assert kinds == ["memory.remembered", "memory.related"]
 

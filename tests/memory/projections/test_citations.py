@@ -17,7 +17,12 @@ from everloop.memory.model.commands import (
     RememberItem,
     ReviseItem,
 )
-from everloop.memory.projections.citations import Citations, citation_counts, links, user_citers
+from everloop.memory.projections.citations import (
+    CitationCounts,
+    citation_counts,
+    citation_links,
+    user_citers,
+)
 
 
 @pytest.fixture
@@ -35,7 +40,7 @@ def citers(notes: Notebook, item_id: str) -> list[str]:
         return user_citers(reader, item_id)
 
 
-def counts(notes: Notebook, item_id: str, principal: str = "user") -> Citations | None:
+def counts(notes: Notebook, item_id: str, principal: str = "user") -> CitationCounts | None:
     """The citation counts of an item, for a principal."""
     with notes.reading() as reader:
         return citation_counts(reader, notes.who(reader, principal), [item_id]).get(item_id)
@@ -48,7 +53,7 @@ def test_the_engine_may_retire_an_item_without_citations(notes: Notebook) -> Non
 
 def test_l125_a_citation_protects_from_the_moment_it_is_made(notes: Notebook) -> None:
     notes.cite("a")
-    assert counts(notes, "a") == Citations(open=1, by_user=1)
+    assert counts(notes, "a") == CitationCounts(open=1, by_user=1)
     with pytest.raises(Forbidden, match="a user wrote 'a' or stands on it"):
         notes.retire("a")
 
@@ -64,7 +69,7 @@ def test_l126_recounting_loses_no_link_and_restores_no_closed_one(notes: Noteboo
 def test_l127_a_closed_citation_no_longer_protects(notes: Notebook) -> None:
     notes.cite("a", "skill:review")
     notes.let_go("a", "skill:review")
-    assert counts(notes, "a") == Citations()
+    assert counts(notes, "a") == CitationCounts()
     notes.retire("a")
     assert notes.listed() == {"b"}
 
@@ -86,12 +91,12 @@ def test_l130_remembering_an_item_again_keeps_its_citations(notes: Notebook) -> 
 def test_citing_twice_opens_one_link(notes: Notebook) -> None:
     notes.cite("a")
     notes.cite("a")
-    assert counts(notes, "a") == Citations(open=1, by_user=1)
+    assert counts(notes, "a") == CitationCounts(open=1, by_user=1)
 
 
 def test_an_agents_link_is_counted_but_does_not_protect(notes: Notebook) -> None:
     notes.cite("a", by_user=False)
-    assert counts(notes, "a") == Citations(open=1, by_user=0)
+    assert counts(notes, "a") == CitationCounts(open=1, by_user=0)
     notes.retire("a")
     assert notes.listed() == {"b"}
 
@@ -138,7 +143,7 @@ def test_retracting_the_citer_takes_the_link_with_it(notes: Notebook) -> None:
     position = notes.say("why")
     notes.cite("a", "why")
     notes.log.retract([position], reason="slip", actor="user")
-    assert counts(notes, "a") == Citations()
+    assert counts(notes, "a") == CitationCounts()
 
 
 def test_a_link_depends_on_the_fact_of_its_citer(notes: Notebook) -> None:
@@ -155,7 +160,7 @@ def test_a_link_says_since_when_and_until_when(notes: Notebook) -> None:
     notes.let_go("a")
     notes.cite("a", "lesson:2")
     with notes.reading() as reader:
-        first, second = links(reader, notes.who(reader), "a")
+        first, second = citation_links(reader, notes.who(reader), "a")
     assert (first.citer, first.since, first.until) == ("lesson:1", since, second.since)
     assert second.until is None
 
@@ -244,14 +249,16 @@ def test_counts_and_links_reveal_nothing_hidden(notes: Notebook) -> None:
     notes.cite("open", "secret")
     notes.cite("open", "lesson:1")
     notes.do(GrantAudience("agent:x", ("team:t",)), USER)
-    assert counts(notes, "open") == Citations(open=2, by_user=2)
-    assert counts(notes, "open", "agent:x") == Citations()
+    assert counts(notes, "open") == CitationCounts(open=2, by_user=2)
+    assert counts(notes, "open", "agent:x") == CitationCounts()
     assert counts(notes, "secret", "agent:x") is None
     assert counts(notes, "open", "stranger") is None
     with notes.reading() as reader:
         asker = notes.who(reader, "agent:x")
-        assert links(reader, asker, "open") == []
-        told = links(reader, asker, "open", lambda _reader, _who, names: {"lesson:1"} & {*names})
+        assert citation_links(reader, asker, "open") == []
+        told = citation_links(
+            reader, asker, "open", lambda _reader, _who, names: {"lesson:1"} & {*names}
+        )
         assert [link.citer for link in told] == ["lesson:1"]
         with pytest.raises(NotFound):
-            links(reader, notes.who(reader, "stranger"), "open")
+            citation_links(reader, notes.who(reader, "stranger"), "open")

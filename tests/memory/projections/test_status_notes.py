@@ -9,12 +9,12 @@ import pytest
 from everloop.app import USER, Engine
 from everloop.log import Context
 from everloop.memory.model.commands import CiteItem, PinItem, RateItem, RememberItem, RepeatItem
-from everloop.memory.projections.status_notes import is_status, passing
-from everloop.memory.retrieval.results import Asked
+from everloop.memory.projections.status_notes import expire_status_note, is_status_note
+from everloop.memory.retrieval.results import SearchQuery
 from everloop.memory.settings import MemorySettings
-from everloop.memory.summaries.expiry import sweep
+from everloop.memory.summaries.expiry import retire_expired
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.thread.background import ExpiryTask
 
 AGENT = Context(actor="agent:claude-code", session="s1")
@@ -24,12 +24,12 @@ STATUS, QUIET = SETTINGS.memory.status_days, SETTINGS.memory.quiet_days
 
 
 @pytest.fixture
-def stage() -> Stage:
-    return Stage()
+def stage() -> DeterministicWorld:
+    return DeterministicWorld()
 
 
 @pytest.fixture
-def engine(tmp_path: Path, stage: Stage) -> Generator[Engine]:
+def engine(tmp_path: Path, stage: DeterministicWorld) -> Generator[Engine]:
     with Engine.open(tmp_path, settings=SETTINGS, world=stage.world) as engine:
         yield engine
 
@@ -46,7 +46,7 @@ def engine(tmp_path: Path, stage: Stage) -> Generator[Engine]:
     ],
 )
 def test_a_note_that_begins_with_a_mark_is_a_status_note(text: str) -> None:
-    assert is_status(text)
+    assert is_status_note(text)
 
 
 @pytest.mark.parametrize(
@@ -63,28 +63,31 @@ def test_a_note_that_begins_with_a_mark_is_a_status_note(text: str) -> None:
     ],
 )
 def test_a_text_about_handoffs_is_not_a_status_note(text: str) -> None:
-    assert not is_status(text)
+    assert not is_status_note(text)
 
 
 def test_a_status_note_expires_after_some_days_unless_its_author_sets_an_expiry() -> None:
     now = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
-    assert passing(RememberItem("a", NOTE), now, 7).durability == "2026-01-08T00:00:00+00:00"
+    assert (
+        expire_status_note(RememberItem("a", NOTE), now, 7).durability
+        == "2026-01-08T00:00:00+00:00"
+    )
     titled = RememberItem("a", "Half painted.", title="TO SHIP: the gate")
-    assert passing(titled, now, 7).durability == "2026-01-08T00:00:00+00:00"
+    assert expire_status_note(titled, now, 7).durability == "2026-01-08T00:00:00+00:00"
     said = RememberItem("a", NOTE, durability="2027-01-01T00:00:00+00:00")
     made = RememberItem("a", NOTE, derived_from=("b",))
     fact = RememberItem("a", "The gate is green.")
     for as_it_is in (said, made, fact):
-        assert passing(as_it_is, now, 7) == as_it_is
+        assert expire_status_note(as_it_is, now, 7) == as_it_is
 
 
 def test_the_expiry_of_a_status_note_counts_from_when_it_happened() -> None:
     now = datetime.fromisoformat("2026-11-17T00:00:00+00:00")
     early = RememberItem("a", NOTE, happened_at="2026-01-05T09:00:00+01:00")
-    assert passing(early, now, 7).durability == "2026-01-12T09:00:00+01:00"
+    assert expire_status_note(early, now, 7).durability == "2026-01-12T09:00:00+01:00"
     for refused in ("2026-01-05", "some day", "9999-12-31T00:00:00Z"):
         unclear = RememberItem("a", NOTE, happened_at=refused)
-        assert passing(unclear, now, 7).durability == "2026-11-24T00:00:00+00:00"
+        assert expire_status_note(unclear, now, 7).durability == "2026-11-24T00:00:00+00:00"
 
 
 def test_a_status_note_that_is_marked_as_lasting_does_not_expire(engine: Engine) -> None:
@@ -96,7 +99,9 @@ def test_a_status_note_that_is_marked_as_lasting_does_not_expire(engine: Engine)
     assert engine.memory.find("user", "note").holds_until == datetime.fromisoformat(note.passes)
 
 
-def test_an_expired_status_note_ranks_below_valid_items(engine: Engine, stage: Stage) -> None:
+def test_an_expired_status_note_ranks_below_valid_items(
+    engine: Engine, stage: DeterministicWorld
+) -> None:
     engine.memory.remember(RememberItem("old", NOTE), by=USER)
     stage.clock.tick(days=STATUS + 1)
     engine.memory.remember(RememberItem("new", "The garden gate is painted."), by=USER)
@@ -104,7 +109,7 @@ def test_an_expired_status_note_ranks_below_valid_items(engine: Engine, stage: S
 
 
 def test_an_expired_item_is_retired_after_the_quiet_days_and_can_be_opened(
-    engine: Engine, stage: Stage
+    engine: Engine, stage: DeterministicWorld
 ) -> None:
     _noted(engine)
     stage.clock.tick(days=STATUS + QUIET, seconds=-1)
@@ -118,7 +123,9 @@ def test_an_expired_item_is_retired_after_the_quiet_days_and_can_be_opened(
     assert set(_found(engine)) == {"fact", "note"}
 
 
-def test_an_item_that_was_mentioned_is_not_retired(engine: Engine, stage: Stage) -> None:
+def test_an_item_that_was_mentioned_is_not_retired(
+    engine: Engine, stage: DeterministicWorld
+) -> None:
     _noted(engine)
     stage.clock.tick(days=STATUS + QUIET - 1)
     engine.do(RepeatItem("note", NOTE, 1.0), by=AGENT)
@@ -129,7 +136,7 @@ def test_an_item_that_was_mentioned_is_not_retired(engine: Engine, stage: Stage)
 
 
 def test_items_that_a_user_wrote_pinned_rated_or_cites_are_not_retired(
-    engine: Engine, stage: Stage
+    engine: Engine, stage: DeterministicWorld
 ) -> None:
     for name in ("pinned", "rated", "cited"):
         _noted(engine, name)
@@ -142,7 +149,7 @@ def test_items_that_a_user_wrote_pinned_rated_or_cites_are_not_retired(
 
 
 def test_expired_items_are_retired_in_the_background_once_a_day(
-    engine: Engine, stage: Stage
+    engine: Engine, stage: DeterministicWorld
 ) -> None:
     _noted(engine)
     stage.clock.tick(days=STATUS + QUIET + 1)
@@ -161,10 +168,10 @@ def _noted(engine: Engine, name: str = "note") -> None:
         engine.memory.remember(RememberItem("fact", "The garden gate is green."), by=AGENT)
 
 
-def _swept(engine: Engine, stage: Stage) -> list[str]:
-    return sweep(engine.log, engine, stage.clock.now(), QUIET)
+def _swept(engine: Engine, stage: DeterministicWorld) -> list[str]:
+    return retire_expired(engine.log, engine, stage.clock.now(), QUIET)
 
 
 def _found(engine: Engine) -> list[str]:
-    answer = engine.memory.recall("user", Asked("garden gate", mode="text"))
+    answer = engine.memory.recall("user", SearchQuery("garden gate", mode="text"))
     return [hit.item.item_id for hit in answer.hits]

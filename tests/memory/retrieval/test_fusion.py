@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from everloop.memory.index.row_sets import SPARSE_FROM
-from everloop.memory.retrieval.fusion import NEIGHBOUR_SHARE, Keys, Leg, best_of, fuse
-from everloop.memory.retrieval.results import LegWhy
+from everloop.memory.retrieval.fusion import NEIGHBOUR_SHARE, Keys, RankedList, best_per_group, fuse
+from everloop.memory.retrieval.results import RetrieverScore
 
 
 class Hit(NamedTuple):
@@ -15,14 +15,16 @@ class Hit(NamedTuple):
 
     key: int
     points: float
-    found: tuple[LegWhy, ...]
+    found: tuple[RetrieverScore, ...]
     boosts: tuple[tuple[str, float], ...]
 
 
-def leg(name: str, weight: float, scores: dict[int, float], floor: float | None = None) -> Leg:
+def leg(
+    name: str, weight: float, scores: dict[int, float], floor: float | None = None
+) -> RankedList:
     """The ranked list of a retriever from scores by key."""
     found = np.array(list(scores.values()))
-    return Leg(name, weight, keys(*scores), found, found, floor)
+    return RankedList(name, weight, keys(*scores), found, found, floor)
 
 
 def keys(*numbers: int) -> Keys:
@@ -30,7 +32,7 @@ def keys(*numbers: int) -> Keys:
 
 
 def ranked(
-    *legs: Leg,
+    *legs: RankedList,
     near: dict[int, list[int]] | None = None,
     boosts: dict[str, dict[int, float]] | None = None,
 ) -> list[Hit]:
@@ -48,7 +50,7 @@ def ranked(
     }
     fused = fuse(among, legs, neighbours=(givers, takers), boosts=dense)
     places = np.arange(len(fused))
-    both = zip(fused.keys(places).tolist(), fused.whys(places), strict=True)
+    both = zip(fused.keys(places).tolist(), fused.explain(places), strict=True)
     return [Hit(key, why.points, why.legs, why.boosts) for key, why in both]
 
 
@@ -124,7 +126,7 @@ def test_no_hits_give_an_empty_ranking() -> None:
 
 
 def test_a_group_has_the_rank_of_its_best_hit() -> None:
-    assert best_of(keys(7, 5, 7, 5, 6)).tolist() == [0, 1, 4]
+    assert best_per_group(keys(7, 5, 7, 5, 6)).tolist() == [0, 1, 4]
 
 
 def test_large_keys_are_ranked_like_small_ones() -> None:

@@ -8,7 +8,7 @@ from tests.memory.test_ghosts import Diary
 
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.projections.queries import Filter
-from everloop.memory.retrieval.results import Asked, Mode
+from everloop.memory.retrieval.results import SearchMode, SearchQuery
 
 LONG_AGO = datetime(2001, 1, 1, tzinfo=UTC)
 FILTERS = (
@@ -42,17 +42,19 @@ def diary(tmp_path: Path) -> Diary:
 @pytest.mark.parametrize("only", FILTERS)
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 def test_every_visible_item_is_returned_even_if_no_word_matches(
-    diary: Diary, mode: Mode, only: Filter
+    diary: Diary, mode: SearchMode, only: Filter
 ) -> None:
     there = {
         hit.item.item_id
         for hit in diary.keeper.recall(
-            "user", Asked("slate", limit=50, mode="text", only=only)
+            "user", SearchQuery("slate", limit=50, mode="text", only=only)
         ).hits
     }
-    found = diary.keeper.recall("user", Asked("craftsman", limit=50, mode=mode, only=only)).hits
+    found = diary.keeper.recall(
+        "user", SearchQuery("craftsman", limit=50, mode=mode, only=only)
+    ).hits
     assert {hit.item.item_id for hit in found} == there
     for limit in range(1, len(there) + 1):
-        asked = Asked("craftsman", limit=limit, mode=mode, only=only)
+        asked = SearchQuery("craftsman", limit=limit, mode=mode, only=only)
         assert len(diary.keeper.recall("user", asked).hits) == limit
     diary.log.close()

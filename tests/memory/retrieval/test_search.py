@@ -13,7 +13,7 @@ from tests.memory.test_ghosts import Diary
 
 from everloop.errors import Conflict, Forbidden, Invalid, ModelFailed
 from everloop.log import Context
-from everloop.memory.explain import path
+from everloop.memory.explain import explain_item
 from everloop.memory.model.commands import (
     CiteItem,
     DemoteItem,
@@ -26,8 +26,8 @@ from everloop.memory.model.commands import (
     UnpinItem,
 )
 from everloop.memory.projections.queries import Filter
-from everloop.memory.retrieval.results import Asked
-from everloop.memory.service import Kept
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.memory.service import RememberResult
 from everloop.testing.deterministic import NEW_YEAR
 from everloop.testing.embedder import WordEmbedder
 
@@ -44,7 +44,7 @@ def diary(tmp_path: Path) -> Generator[Diary]:
 
 def found(diary: Diary, text: str, principal: str = USER, **how: object) -> list[str]:
     """The ids of the items that keyword search finds."""
-    asked = Asked(text, mode="text", **how)  # type: ignore[arg-type]
+    asked = SearchQuery(text, mode="text", **how)  # type: ignore[arg-type]
     return [hit.item.item_id for hit in diary.keeper.recall(principal, asked).hits]
 
 
@@ -77,7 +77,7 @@ def test_a_long_item_matches_by_a_passage_and_is_returned_whole(diary: Diary) ->
     long = "\n\n".join(f"Paragraph {n} is about topic{n} and nothing else. " * 9 for n in range(30))
     diary.say("long", long)
     diary.say("short", "topic17 in a few words")
-    answer = diary.keeper.recall(USER, Asked("topic17 paragraph", mode="text"))
+    answer = diary.keeper.recall(USER, SearchQuery("topic17 paragraph", mode="text"))
     whole = next(hit.item for hit in answer.hits if hit.item.item_id == "long")
     assert whole.text == long
 
@@ -101,7 +101,7 @@ def test_sources_of_a_retired_summary_are_found_again(diary: Diary) -> None:
     assert not diary.keeper.find(USER, "oak").retired
     diary.log.retract([let_go.position], reason="needed", actor=USER)
     assert found(diary, "old") == ["both"]
-    why = diary.keeper.why_not(USER, "oak", Asked("old", mode="text"))
+    why = diary.keeper.why_not(USER, "oak", SearchQuery("old", mode="text"))
     assert why.sentence == "It was replaced by its summary, which is found instead."
 
 
@@ -186,7 +186,7 @@ def test_an_expired_item_ranks_below_a_valid_one(diary: Diary) -> None:
 def test_hits_explain_their_retriever_and_their_points(diary: Diary) -> None:
     diary.say_all()
     diary.keeper.embed_missing()
-    answer = diary.keeper.recall(USER, Asked("red roses"))
+    answer = diary.keeper.recall(USER, SearchQuery("red roses"))
     best = answer.hits[0]
     assert best.source == "both"
     assert {leg.leg for leg in best.why.legs} == {"words", "meaning"}
@@ -214,13 +214,13 @@ class FailingEmbedder:
 @pytest.mark.promise("P-MEM-4")
 def test_a_failing_embedder_falls_back_to_keywords_and_says_so(diary: Diary) -> None:
     diary.say_all()
-    assert diary.keeper.memory.space is not None
-    diary.keeper.memory.space.embedder = FailingEmbedder()
-    answer = diary.keeper.recall(USER, Asked("red roses"))
+    assert diary.keeper.memory.vector_index is not None
+    diary.keeper.memory.vector_index.embedder = FailingEmbedder()
+    answer = diary.keeper.recall(USER, SearchQuery("red roses"))
     assert answer.hits[0].item.item_id == "item-0"
     assert "only words" in answer.notes[0]
-    diary.keeper.memory.space = None
-    assert "No embedder" in diary.keeper.recall(USER, Asked("red roses")).notes[0]
+    diary.keeper.memory.vector_index = None
+    assert "No embedder" in diary.keeper.recall(USER, SearchQuery("red roses")).notes[0]
 
 
 class ZeroEmbedder(WordEmbedder):
@@ -236,10 +236,10 @@ def test_a_question_with_a_zero_vector_falls_back_to_keywords_and_says_so(
     diary: Diary,
 ) -> None:
     diary.say_all()
-    assert diary.keeper.memory.space is not None
-    diary.keeper.memory.space.embedder = ZeroEmbedder()
+    assert diary.keeper.memory.vector_index is not None
+    diary.keeper.memory.vector_index.embedder = ZeroEmbedder()
     diary.keeper.embed_missing()
-    answer = diary.keeper.recall(USER, Asked("bees?", mode="semantic"))
+    answer = diary.keeper.recall(USER, SearchQuery("bees?", mode="semantic"))
     found = [hit.item.item_id for hit in answer.hits if hit.source == "words"]
     assert found == ["item-2", "item-3"]  # which came after it
     assert "only words were searched" in answer.notes[0]
@@ -247,18 +247,18 @@ def test_a_question_with_a_zero_vector_falls_back_to_keywords_and_says_so(
 
 def test_items_without_a_vector_are_found_by_keywords(diary: Diary) -> None:
     diary.say_all()
-    answer = diary.keeper.recall(USER, Asked("bees"))
+    answer = diary.keeper.recall(USER, SearchQuery("bees"))
     assert answer.hits[0].item.item_id == "item-2"
     assert "still being embedded" in answer.notes[0]
     assert diary.keeper.embed_missing() == 4
     assert diary.keeper.embed_missing() == 0
-    assert diary.keeper.recall(USER, Asked("bees")).notes == ()
+    assert diary.keeper.recall(USER, SearchQuery("bees")).notes == ()
 
 
 @pytest.mark.parametrize("text", ["", "   ", "x" * 10_001])
 def test_an_empty_or_too_long_question_is_rejected(diary: Diary, text: str) -> None:
     with pytest.raises(Invalid) as refusal:
-        diary.keeper.recall(USER, Asked(text))
+        diary.keeper.recall(USER, SearchQuery(text))
     assert refusal.value.hint
 
 
@@ -267,7 +267,7 @@ def test_an_empty_or_too_long_question_is_rejected(diary: Diary, text: str) -> N
 )
 def test_query_syntax_in_a_question_is_treated_as_text(diary: Diary, text: str) -> None:
     diary.say_all()
-    diary.keeper.recall(USER, Asked(text, mode="text"))
+    diary.keeper.recall(USER, SearchQuery(text, mode="text"))
 
 
 def test_a_repetition_is_linked_and_not_stored_again(diary: Diary) -> None:
@@ -282,7 +282,7 @@ def test_contradicting_items_are_kept_and_shown_side_by_side_newest_first(diary:
     diary.stage.clock.tick(days=1)
     second = remember(diary, "The release of the engine is on 14 May 2027.")
     assert second.contradicts == (first.item_id,)
-    hits = diary.keeper.recall(USER, Asked("release of the engine", mode="text")).hits
+    hits = diary.keeper.recall(USER, SearchQuery("release of the engine", mode="text")).hits
     assert [hit.item.item_id for hit in hits[:2]] == [second.item_id, first.item_id]
     assert hits[0].item.contradicts == (first.item_id,)
 
@@ -349,15 +349,15 @@ def test_why_not_names_the_reason_an_item_is_missing(diary: Diary) -> None:
     retracted = diary.say("taken-back", "A note.")
     diary.log.retract([retracted], reason="", actor="user")
 
-    def reason(item_id: str, asked: Asked, principal: str = USER) -> str:
+    def reason(item_id: str, asked: SearchQuery, principal: str = USER) -> str:
         return diary.keeper.why_not(principal, item_id, asked).reason
 
-    words = Asked("roses", limit=1, mode="text")
+    words = SearchQuery("roses", limit=1, mode="text")
     assert reason("item-0", words) == "here"
     assert reason("lonely", words) == "not found"
     assert reason("item-3", words) == "retired"
-    assert reason("item-1", Asked("roses in the garden", limit=1, mode="text")) == "rank"
-    assert reason("item-0", Asked("roses", only=Filter(kinds=("note",)))) == "filter"
+    assert reason("item-1", SearchQuery("roses in the garden", limit=1, mode="text")) == "rank"
+    assert reason("item-0", SearchQuery("roses", only=Filter(kinds=("note",)))) == "filter"
     assert reason("gone", words) == "branch"
     assert reason("taken-back", words) == "retracted"
     assert reason("nothing", words) == "unknown"
@@ -366,7 +366,7 @@ def test_why_not_names_the_reason_an_item_is_missing(diary: Diary) -> None:
 
 def test_a_time_filter_in_the_question_is_reported(diary: Diary) -> None:
     diary.say("said", "We talked about the otters of the river.")
-    asked = Asked("what did we talk about in March 2019 about otters", mode="text")
+    asked = SearchQuery("what did we talk about in March 2019 about otters", mode="text")
     answer = diary.keeper.recall(USER, asked)
     stretch = "from 1 March 2019 to 31 March 2019"
     assert answer.hits == ()
@@ -381,16 +381,16 @@ def test_why_and_why_not_work_for_the_past_and_for_other_branches(diary: Diary) 
     diary.say("later", "Red roses came later.")
     diary.engine.do(RetireItem("item-0", force=True))
     diary.log.rewind(then, actor="user", name="without")
-    words = Asked("roses", limit=5, mode="text")
-    told = partial(path, diary.keeper, USER, USER)
+    words = SearchQuery("roses", limit=5, mode="text")
+    told = partial(explain_item, diary.keeper, USER, USER)
     assert diary.keeper.why_not(USER, "later", words).reason == "branch"
     assert diary.keeper.why_not(USER, "later", words, branch="main").reason == "here"
     assert diary.keeper.why_not(USER, "item-0", words, branch="main").reason == "retired"
-    assert told("item-0", words, as_of=then).found
-    assert not told("item-0", words, branch="main").found
-    assert not told("later", words, branch="main", as_of=then).found
+    assert told("item-0", words, as_of=then).is_found
+    assert not told("item-0", words, branch="main").is_found
+    assert not told("later", words, branch="main", as_of=then).is_found
 
 
-def remember(diary: Diary, text: str, *, witnesses: tuple[str, ...] = ()) -> Kept:
+def remember(diary: Diary, text: str, *, witnesses: tuple[str, ...] = ()) -> RememberResult:
     """Remember a text through the memory service."""
     return diary.keeper.remember(RememberItem("", text, witnesses=witnesses), by=Context())

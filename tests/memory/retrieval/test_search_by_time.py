@@ -8,7 +8,7 @@ import pytest
 from tests.memory.test_ghosts import Diary
 
 from everloop.memory.model.commands import RateItem, RememberItem
-from everloop.memory.retrieval.results import Asked
+from everloop.memory.retrieval.results import SearchQuery
 
 NOTES = {
     "flat": ("2025-03-10", "We are looking for a flat in Hamburg"),
@@ -38,7 +38,7 @@ def diary(tmp_path: Path) -> Generator[Diary]:
 
 def found(diary: Diary, text: str, limit: int = 20) -> list[str]:
     """The ids of the items that keyword search finds."""
-    asked = Asked(text, mode="text", limit=limit)
+    asked = SearchQuery(text, mode="text", limit=limit)
     return [hit.item.item_id for hit in diary.keeper.recall("user", asked).hits]
 
 

@@ -19,17 +19,17 @@ from everloop.memory.model.commands import (
 )
 from everloop.memory.model.events import CompressionRefused, Origin
 from everloop.memory.projections.queries import Item
-from everloop.memory.retrieval.results import Asked
+from everloop.memory.retrieval.results import SearchQuery
 from everloop.memory.summaries.compress import (
-    Compressed,
+    CompressionResult,
     Compressor,
-    Consolidated,
-    Gist,
+    ConsolidationResult,
     Refusal,
-    Summarise,
+    Summariser,
+    SummaryText,
 )
-from everloop.memory.summaries.extractive import extractive
-from everloop.memory.summaries.zoom import DEPTH_MAX, chase, levels, zoom
+from everloop.memory.summaries.extractive import extractive_summariser
+from everloop.memory.summaries.zoom import DEPTH_MAX, chase, count_levels, zoom
 
 
 @pytest.fixture
@@ -41,21 +41,21 @@ def notes(tmp_path: Path) -> Generator[Notebook]:
     notebook.close()
 
 
-def compress(notes: Notebook, *item_ids: str, principal: str = "user") -> Compressed:
+def compress(notes: Notebook, *item_ids: str, principal: str = "user") -> CompressionResult:
     """Compress, and expect no refusal."""
     made = notes.compressor.compress(item_ids, principal=principal)
-    assert isinstance(made, Compressed)
+    assert isinstance(made, CompressionResult)
     return made
 
 
-def consolidate(notes: Notebook, *item_ids: str, by: Context = ENGINE) -> Consolidated:
+def consolidate(notes: Notebook, *item_ids: str, by: Context = ENGINE) -> ConsolidationResult:
     """Consolidate, and expect no refusal."""
     done = notes.compressor.consolidate(item_ids, notes.recalled, by=by)
-    assert isinstance(done, Consolidated)
+    assert isinstance(done, ConsolidationResult)
     return done
 
 
-def compressor_with(notes: Notebook, writer: Summarise) -> Compressor:
+def compressor_with(notes: Notebook, writer: Summariser) -> Compressor:
     """A compressor with another summariser."""
     return Compressor(notes.log, notes.engine, writer)
 
@@ -160,7 +160,7 @@ def test_the_same_window_gets_the_same_summary_until_an_item_changes(notes: Note
 def test_a_summary_is_refused_if_a_source_changed_while_it_was_written(
     notes: Notebook, change: Command
 ) -> None:
-    def slow(items: Sequence[Item], budget: int) -> Gist | Refusal:
+    def slow(items: Sequence[Item], budget: int) -> SummaryText | Refusal:
         notes.do(change)
         return joined(items, budget)
 
@@ -172,12 +172,12 @@ def test_a_summary_is_refused_if_a_source_changed_while_it_was_written(
 def test_two_concurrent_compressions_of_one_window_give_one_summary(
     notes: Notebook,
 ) -> None:
-    def slow(items: Sequence[Item], budget: int) -> Gist | Refusal:
+    def slow(items: Sequence[Item], budget: int) -> SummaryText | Refusal:
         compress(notes, "birch", "ash")
         return joined(items, budget)
 
     late = compressor_with(notes, slow).compress(["ash", "birch"])
-    assert isinstance(late, Compressed)
+    assert isinstance(late, CompressionResult)
     assert (late.new, late.sources) == (False, ("ash", "birch"))
     assert notes.listed() == {"ash", "birch", "cedar", late.summary_id}
 
@@ -225,7 +225,9 @@ def test_a_refusal_is_recorded_once_per_budget_until_an_item_changes(
 )
 def test_an_invalid_summary_is_not_stored(notes: Notebook, title: str, text: str) -> None:
     with pytest.raises(ModelFailed):
-        compressor_with(notes, lambda _one, _two: Gist(title, text)).compress(["ash"], budget=20)
+        compressor_with(notes, lambda _one, _two: SummaryText(title, text)).compress(
+            ["ash"], budget=20
+        )
     assert notes.listed() == {"ash", "birch", "cedar"}
 
 
@@ -241,7 +243,7 @@ def test_two_paths_to_one_source_are_not_a_cycle(notes: Notebook) -> None:
     top = compress(notes, left.summary_id, right.summary_id)
     with notes.reading() as reader:
         found = zoom(reader, notes.who(reader), top.summary_id)
-    assert sorted(one.item.item_id for one in found if one.source) == ["ash", "birch", "cedar"]
+    assert sorted(one.item.item_id for one in found if one.is_source) == ["ash", "birch", "cedar"]
 
 
 def test_compressions_are_at_most_16_deep(notes: Notebook) -> None:
@@ -255,7 +257,7 @@ def test_compressions_are_at_most_16_deep(notes: Notebook) -> None:
 def test_a_chain_deeper_than_the_limit_is_an_error() -> None:
     chain = {str(number): [str(number + 1)] for number in range(30)}
     with pytest.raises(Invalid, match="more than 16"):
-        levels(chain, "0", {})
+        count_levels(chain, "0", {})
 
 
 # -- consolidate -----------------------------------------------------------------------------------
@@ -291,7 +293,7 @@ def test_one_missed_source_prevents_all_demotions(notes: Notebook) -> None:
         return notes.recalled(text, k) if "birch" not in text.split() else ["ash"]
 
     done = notes.compressor.consolidate(["ash", "birch"], recalled, by=ENGINE)
-    assert isinstance(done, Consolidated)
+    assert isinstance(done, ConsolidationResult)
     assert (done.verified, done.missed, done.demoted) == (False, ("birch",), ())
     assert notes.listed() == {"ash", "birch", "cedar", done.summary_id}
 
@@ -301,14 +303,14 @@ def test_a_failing_search_prevents_all_demotions(notes: Notebook) -> None:
         raise Unavailable(f"no index for {text!r} and {k}")
 
     done = notes.compressor.consolidate(["ash", "birch"], recalled, by=ENGINE)
-    assert isinstance(done, Consolidated)
+    assert isinstance(done, ConsolidationResult)
     assert (done.verified, done.demoted) == (False, ())
 
 
 @pytest.mark.parametrize("recall_k", [0, -1])
 def test_verifying_by_no_hits_at_all_fails_closed(notes: Notebook, recall_k: int) -> None:
     done = notes.compressor.consolidate(["ash"], notes.recalled, by=ENGINE, recall_k=recall_k)
-    assert isinstance(done, Consolidated)
+    assert isinstance(done, ConsolidationResult)
     assert (done.verified, done.demoted) == (False, ())
 
 
@@ -316,14 +318,14 @@ def test_a_summary_below_the_top_k_does_not_count_as_found(notes: Notebook) -> N
     done = notes.compressor.consolidate(
         ["ash"], lambda text, _: [*"xyz", *notes.recalled(text, 9)], by=ENGINE, recall_k=2
     )
-    assert isinstance(done, Consolidated)
+    assert isinstance(done, ConsolidationResult)
     assert not done.verified
 
 
 def test_consolidating_again_continues_an_interrupted_consolidation(notes: Notebook) -> None:
     first = notes.compressor.consolidate(["ash", "birch"], lambda _one, _two: [], by=ENGINE)
     again = consolidate(notes, "ash", "birch")
-    assert isinstance(first, Consolidated)
+    assert isinstance(first, ConsolidationResult)
     assert (again.summary_id, again.demoted) == (first.summary_id, ("ash", "birch"))
     assert consolidate(notes, "ash", "birch") == again
 
@@ -358,9 +360,9 @@ def test_an_agent_consolidates_only_what_it_sees(notes: Notebook) -> None:
 def test_an_extractive_summary_is_found_by_the_titles_of_its_sources(notes: Notebook) -> None:
     notes.do(RememberItem("x", "We decided to host the wiki on Hetzner. It costs 4 euros."))
     notes.do(RememberItem("y", "Anna's birthday is on 3 May. She likes lilac and black tea."))
-    compressor = compressor_with(notes, extractive())
+    compressor = compressor_with(notes, extractive_summariser())
     done = compressor.consolidate(["x", "y"], notes.recalled, by=ENGINE, budget=80)
-    assert isinstance(done, Consolidated)
+    assert isinstance(done, ConsolidationResult)
     assert (done.verified, done.demoted) == (True, ("x", "y"))
 
 
@@ -376,11 +378,13 @@ def test_an_extractive_summary_is_verified_by_the_real_search(notes: Notebook) -
         notes.do(RememberItem(name, text))
 
     def recalled(text: str, k: int) -> list[str]:
-        answer = notes.engine.memory.recall("user", Asked(text, limit=k, mode="text"))
+        answer = notes.engine.memory.recall("user", SearchQuery(text, limit=k, mode="text"))
         return [hit.item.item_id for hit in answer.hits]
 
-    done = compressor_with(notes, extractive()).consolidate(names, recalled, by=ENGINE, budget=120)
-    assert isinstance(done, Consolidated)
+    done = compressor_with(notes, extractive_summariser()).consolidate(
+        names, recalled, by=ENGINE, budget=120
+    )
+    assert isinstance(done, ConsolidationResult)
     assert (done.verified, done.demoted) == (True, tuple(names))
     assert recalled("where is the wiki hosted?", 1) == [done.summary_id]
 
@@ -458,6 +462,6 @@ def test_zooming_into_a_summary_gives_its_sources(
         known.append(summary)
         with notes.reading() as reader:
             found = zoom(reader, notes.who(reader), summary)
-        assert {one.item.item_id for one in found if one.source} == below[summary]
+        assert {one.item.item_id for one in found if one.is_source} == below[summary]
         assert {one.item.item_id for one in found if one.depth == 1} == set(window)
     notes.close()

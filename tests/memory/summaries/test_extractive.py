@@ -9,9 +9,14 @@ from hypothesis import strategies as st
 
 from everloop.memory.model.events import SUMMARY, Origin
 from everloop.memory.projections.queries import Item
-from everloop.memory.summaries.compress import Gist, Refusal, check_gist
-from everloop.memory.summaries.extractive import extract, extractive, sentences, telling
-from everloop.memory.tokens import ESTIMATE, Tokens
+from everloop.memory.summaries.compress import Refusal, SummaryText, validate_summary
+from everloop.memory.summaries.extractive import (
+    extract_summary,
+    extractive_summariser,
+    information_score,
+    split_into_sentences,
+)
+from everloop.memory.tokens import ESTIMATE, TokenCounter
 
 MORNING = datetime(2026, 5, 17, 9, tzinfo=UTC)
 TALK = (
@@ -49,10 +54,10 @@ def window(texts: Sequence[str], kind: str = "fact") -> list[Item]:
     return [item(text, number, kind) for number, text in enumerate(texts)]
 
 
-def gist(items: Sequence[Item], budget: int) -> Gist:
+def gist(items: Sequence[Item], budget: int) -> SummaryText:
     """A summary, and no refusal."""
-    made = extract(items, budget)
-    assert isinstance(made, Gist)
+    made = extract_summary(items, budget)
+    assert isinstance(made, SummaryText)
     return made
 
 
@@ -77,8 +82,8 @@ def test_a_day_is_named_once_and_in_the_users_time_zone() -> None:
         "2026-05-17: Kim sold 3 boats.",
         "2026-05-18: Lee bought 2 of them.",
     ]
-    made = extractive(zone=timezone(timedelta(hours=-10)))(late, 99)
-    assert isinstance(made, Gist)
+    made = extractive_summariser(zone=timezone(timedelta(hours=-10)))(late, 99)
+    assert isinstance(made, SummaryText)
     assert made.text.splitlines() == [
         "2026-05-16: Kim sold 3 boats.",
         "2026-05-17: Lee bought 2 of them.",
@@ -107,8 +112,8 @@ def test_a_window_of_one_word_is_kept_as_it_is() -> None:
 
 
 def test_it_refuses_empty_items_and_too_small_budgets() -> None:
-    assert extract([item("…"), item("\n")], 100) == Refusal("there is nothing to say")
-    small = extract(window(TALK), 5)
+    assert extract_summary([item("…"), item("\n")], 100) == Refusal("there is nothing to say")
+    small = extract_summary(window(TALK), 5)
     assert small == Refusal("not one sentence fits into 5 tokens")
 
 
@@ -138,36 +143,36 @@ def test_a_long_title_is_cut() -> None:
 def test_sentences_are_split_at_their_ends_and_not_at_abbreviations(
     text: str, found: list[str]
 ) -> None:
-    assert list(sentences(text)) == found
+    assert list(split_into_sentences(text)) == found
 
 
 def test_a_sentence_without_an_end_is_cut_at_a_space() -> None:
-    parts = list(sentences("word " * 200))
+    parts = list(split_into_sentences("word " * 200))
     assert max(map(len, parts)) <= 320
     assert " ".join(parts).split() == ["word"] * 200
-    assert max(map(len, sentences("x" * 1_000))) == 320
+    assert max(map(len, split_into_sentences("x" * 1_000))) == 320
 
 
 def test_names_numbers_and_dates_raise_the_information_score() -> None:
-    plain = telling("everybody was happy about it")
+    plain = information_score("everybody was happy about it")
     for text in ("we met in Oslo", "it cost 41", "it is due on friday", "see app/core.py"):
-        assert telling(text) > plain
-    assert telling("Thanks a lot!") < plain
+        assert information_score(text) > plain
+    assert information_score("Thanks a lot!") < plain
 
 
-WORDS = Tokens("words", lambda text: len(text.split()))
+WORDS = TokenCounter("words", lambda text: len(text.split()))
 TEXTS = st.lists(st.text("abcAB12 .!?\n:é漢。-", max_size=120), min_size=1, max_size=8)
 
 
 @given(TEXTS, st.integers(1, 120), st.sampled_from([ESTIMATE, WORDS]))
 def test_a_summary_is_always_within_its_budget(
-    texts: list[str], budget: int, tokens: Tokens
+    texts: list[str], budget: int, tokens: TokenCounter
 ) -> None:
     items = window(texts, "message")
-    made = extract(items, budget, tokens=tokens)
-    assert made == extract(items, budget, tokens=tokens)
-    if isinstance(made, Gist):
-        check_gist(made, budget, tokens)
+    made = extract_summary(items, budget, tokens=tokens)
+    assert made == extract_summary(items, budget, tokens=tokens)
+    if isinstance(made, SummaryText):
+        validate_summary(made, budget, tokens)
 
 
 LINES = st.tuples(
@@ -178,13 +183,13 @@ DATED = st.lists(st.lists(LINES, min_size=1, max_size=4), min_size=1, max_size=5
 
 @given(DATED, st.integers(1, 90), st.sampled_from([ESTIMATE, WORDS]), st.integers(0, 2))
 def test_a_summary_of_summaries_is_within_its_budget_too(
-    texts: list[list[tuple[str, str]]], budget: int, tokens: Tokens, facts: int
+    texts: list[list[tuple[str, str]]], budget: int, tokens: TokenCounter, facts: int
 ) -> None:
     items = window(["\n".join(map("".join, lines)) for lines in texts], SUMMARY)
     items += window(["a fact."] * facts)
-    made = extract(items, budget, tokens=tokens)
-    if isinstance(made, Gist):
-        check_gist(made, budget, tokens)
+    made = extract_summary(items, budget, tokens=tokens)
+    if isinstance(made, SummaryText):
+        validate_summary(made, budget, tokens)
 
 
 def test_a_summary_of_summaries_names_each_day_once_and_no_other() -> None:
@@ -198,4 +203,4 @@ def test_a_summary_of_summaries_names_each_day_once_and_no_other() -> None:
 
 
 def test_a_very_long_line_of_initials_is_split_in_linear_time() -> None:
-    assert "".join(sentences("A. " * 60_000)).count("A.") == 60_000
+    assert "".join(split_into_sentences("A. " * 60_000)).count("A.") == 60_000

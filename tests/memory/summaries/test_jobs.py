@@ -9,8 +9,8 @@ from tests.memory.fixtures import ENGINE, USER, Notebook, joined
 from everloop.errors import ModelFailed
 from everloop.log import Command, Context, Receipt
 from everloop.memory.model.commands import DemoteItem, KeepSummary, RateItem, ReviseItem
-from everloop.memory.summaries.compress import Compressor, Consolidated, Gist
-from everloop.memory.summaries.jobs import unsettled
+from everloop.memory.summaries.compress import Compressor, ConsolidationResult, SummaryText
+from everloop.memory.summaries.jobs import open_consolidations
 from everloop.memory.summaries.staleness import stale_windows
 from everloop.testing.bus import FunctionBus
 from everloop.thread.background import StaleSummariesTask
@@ -47,11 +47,11 @@ def finish(notes: Notebook) -> None:
     """Finish all open consolidations, and check that none is left."""
     for _ in range(2):
         with notes.reading() as reader:
-            left = unsettled(reader)
+            left = open_consolidations(reader)
         for asked in left:
             notes.compressor.finish(asked, notes.recalled)
     with notes.reading() as reader:
-        assert unsettled(reader) == []
+        assert open_consolidations(reader) == []
 
 
 @pytest.mark.parametrize(("kind", "after"), [(KeepSummary, 0), (DemoteItem, 0), (DemoteItem, 1)])
@@ -120,14 +120,14 @@ def test_compressing_alone_requests_no_consolidation(notes: Notebook) -> None:
 
 
 def test_a_failed_consolidation_is_reported_and_not_retried(notes: Notebook) -> None:
-    broken = Compressor(notes.log, notes.engine, lambda _one, _two: Gist("", ""))
+    broken = Compressor(notes.log, notes.engine, lambda _one, _two: SummaryText("", ""))
     with pytest.raises(ModelFailed):
         broken.consolidate(["ash", "birch"], notes.recalled, by=ENGINE)
     done = notes.compressor.consolidate(["ash"], lambda _one, _two: [], by=ENGINE)
-    assert isinstance(done, Consolidated)
+    assert isinstance(done, ConsolidationResult)
     assert not done.verified
     with notes.reading() as reader:
-        assert unsettled(reader) == []
+        assert open_consolidations(reader) == []
 
 
 def test_a_renewal_interrupted_before_the_demotions_is_finished(

@@ -15,20 +15,25 @@ from everloop.log.integrity.rebuild import rebuild
 from everloop.log.sql_rows import Bindings, Row
 from everloop.memory.model.commands import RememberItem, ReviseItem
 from everloop.memory.model.events import Origin
-from everloop.memory.projections.queries import asker, count
+from everloop.memory.projections.queries import count_items, load_viewer
 from everloop.memory.settings import MemorySettings
-from everloop.memory.summaries.compress import Compressed, Compressor, Consolidated, Refusal
-from everloop.memory.summaries.extractive import extractive
+from everloop.memory.summaries.compress import (
+    CompressionResult,
+    Compressor,
+    ConsolidationResult,
+    Refusal,
+)
+from everloop.memory.summaries.extractive import extractive_summariser
 from everloop.memory.summaries.staleness import (
     StaleWindow,
-    lacking,
-    overtaken,
+    current_summary,
+    find_stale_windows,
     stale_windows,
-    summary_of,
+    windows_without_summary,
 )
 from everloop.memory.summaries.zoom import zoom
 from everloop.settings import Settings
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.thread.background import StaleSummariesTask
 
 WORDS_ALONE = Settings(memory=MemorySettings(embedder="none"))
@@ -46,7 +51,7 @@ def notes(tmp_path: Path) -> Generator[Notebook]:
 def consolidate(notes: Notebook, *item_ids: str) -> str:
     """Consolidate items; returns the id of the summary."""
     done = notes.compressor.consolidate(item_ids, notes.recalled, by=ENGINE)
-    assert isinstance(done, Consolidated)
+    assert isinstance(done, ConsolidationResult)
     assert done.verified
     return done.summary_id
 
@@ -88,7 +93,7 @@ def original_items(notes: Notebook, item_id: str) -> set[str]:
     """The original items below a summary."""
     with notes.reading() as reader:
         found = zoom(reader, notes.who(reader), item_id)
-    return {one.item.item_id for one in found if one.source}
+    return {one.item.item_id for one in found if one.is_source}
 
 
 class CountingReader(Reader):
@@ -112,7 +117,7 @@ def test_retracting_a_source_hides_its_summaries_at_every_level(
     retract(notes, "ash")
     assert notes.listed() == {"birch", "cedar", "date"}
     with notes.reading() as reader:
-        assert count(reader, notes.who(reader)) == 3
+        assert count_items(reader, notes.who(reader)) == 3
 
 
 def test_undoing_the_retraction_restores_everything(notes: Notebook) -> None:
@@ -188,7 +193,7 @@ def test_nested_summaries_that_share_a_source_are_renewed_at_constant_cost(
     notes: Notebook,
 ) -> None:
     low = notes.compressor.compress(["ash", "birch"])
-    assert isinstance(low, Compressed)
+    assert isinstance(low, CompressionResult)
     notes.compressor.compress(["ash", low.summary_id])
     for year in range(3):
         notes.do(ReviseItem("ash", text=f"ash was cut down in year {year}."))
@@ -204,7 +209,7 @@ def test_a_wider_summary_of_the_same_items_does_not_replace_a_lost_one(
 ) -> None:
     notes.compressor.compress(["ash", "cedar"])
     low = notes.compressor.compress(["ash"])
-    assert isinstance(low, Compressed)
+    assert isinstance(low, CompressionResult)
     notes.compressor.compress(["ash", "birch", low.summary_id])
     retract(notes, low.summary_id, actor="engine")
     assert windows(notes) == [("ash", "birch")]
@@ -369,7 +374,7 @@ def test_a_window_that_waits_for_another_hosts_summary_is_reported(notes: Notebo
     consolidate(notes, "week", "birch")
     notes.do(ReviseItem("ash", text="ash was felled."))
     with notes.reading() as reader:
-        found = overtaken(reader, notes.who(reader), but_by="p")
+        found = find_stale_windows(reader, notes.who(reader), but_by="p")
     assert (found.windows, found.waits) == ([], True)
 
 
@@ -387,15 +392,18 @@ def test_windows_without_a_summary_are_told_from_those_with_one(
     asked = [("birch", "ash"), ("cedar", "date"), ()]
     with notes.reading() as reader:
         who = notes.who(reader)
-        assert lacking(reader, who, asked) == [("cedar", "date")]
-        found = summary_of(reader, who, ["ash", "birch"])
+        assert windows_without_summary(reader, who, asked) == [("cedar", "date")]
+        found = current_summary(reader, who, ["ash", "birch"])
         assert found is not None
         assert found.item_id == summary
-        assert summary_of(reader, who, []) is None
-        assert summary_of(reader, notes.who(reader, "stranger"), ["ash", "birch"]) is None
+        assert current_summary(reader, who, []) is None
+        assert current_summary(reader, notes.who(reader, "stranger"), ["ash", "birch"]) is None
     notes.do(ReviseItem("ash", text="ash was cut down."))
     with notes.reading() as reader:
-        assert lacking(reader, notes.who(reader), asked) == [("birch", "ash"), ("cedar", "date")]
+        assert windows_without_summary(reader, notes.who(reader), asked) == [
+            ("birch", "ash"),
+            ("cedar", "date"),
+        ]
 
 
 def test_on_a_branch_where_a_summary_was_never_made_its_sources_count(notes: Notebook) -> None:
@@ -464,13 +472,13 @@ def test_summaries_of_one_host_are_left_to_that_host(notes: Notebook) -> None:
 
 def test_lost_summaries_are_replaced_in_the_background(tmp_path: Path) -> None:
     names = ("ash", "birch", "cedar")
-    with Engine.open(tmp_path, settings=WORDS_ALONE, world=Stage().world) as engine:
+    with Engine.open(tmp_path, settings=WORDS_ALONE, world=DeterministicWorld().world) as engine:
         for name in names:
             text = f"The {name} in the garden is tall, and the {name} needs water in June."
             engine.do(RememberItem(name, text, title=f"The {name}"), by=AGENT)
-        writer = Compressor(engine.log, engine, extractive())
+        writer = Compressor(engine.log, engine, extractive_summariser())
         first = writer.compress(names)
-        assert isinstance(first, Compressed)
+        assert isinstance(first, CompressionResult)
         renewing = StaleSummariesTask(engine.log, engine, engine.memory)
         renewing.start()
         try:
@@ -493,7 +501,7 @@ def test_lost_summaries_are_replaced_in_the_background(tmp_path: Path) -> None:
 def test_the_background_continues_from_where_nothing_was_stale(notes: Notebook) -> None:
     renewing = StaleSummariesTask(notes.log, notes.engine, notes.engine.memory)
     low = notes.compressor.compress(["ash", "birch"])
-    assert isinstance(low, Compressed)
+    assert isinstance(low, CompressionResult)
     notes.compressor.compress([low.summary_id, "cedar"])
     assert renewing.renew() == 0
     assert renewing.settled == notes.log.head
@@ -527,7 +535,7 @@ def test_sources_demoted_for_a_summary_are_demoted_for_its_successor(notes: Note
     notes.do(ReviseItem("ash", text="ash was felled."))
     assert renew_all(notes) == 1
     with notes.reading() as reader:
-        now = summary_of(reader, notes.who(reader), ("ash", "birch"))
+        now = current_summary(reader, notes.who(reader), ("ash", "birch"))
         assert now is not None
         assert now.item_id != first
         assert [notes.item(name, reader).retired for name in ("ash", "birch")] == [True, True]
@@ -565,7 +573,7 @@ def test_a_summary_that_the_user_retracted_is_not_replaced(notes: Notebook, acto
     notes.do(ReviseItem("ash", text="ash was felled."))
     renew_all(notes)
     with notes.reading() as reader:
-        now = summary_of(reader, notes.who(reader), ("ash", "birch"))
+        now = current_summary(reader, notes.who(reader), ("ash", "birch"))
     assert now is not None
     notes.log.retract([now.position], reason="no", actor=actor)
     assert stale(notes) == []
@@ -574,5 +582,5 @@ def test_a_summary_that_the_user_retracted_is_not_replaced(notes: Notebook, acto
 def holders(engine: Engine, item_ids: tuple[str, ...]) -> str:
     """The current summary of exactly these items, if there is one."""
     with engine.reading() as reader:
-        found = summary_of(reader, asker(reader, "user"), item_ids)
+        found = current_summary(reader, load_viewer(reader, "user"), item_ids)
     return found.item_id if found else ""

@@ -3,7 +3,14 @@
 import apsw
 import pytest
 
-from everloop.memory.text.analysis import TERMS_MAX, Question, analyse, document, question, rarest
+from everloop.memory.text.analysis import (
+    TERMS_MAX,
+    QueryTerms,
+    analyse,
+    index_terms,
+    keep_rarest_terms,
+    parse_question,
+)
 
 
 def found(asked: str, *items: str) -> list[int]:
@@ -13,9 +20,9 @@ def found(asked: str, *items: str) -> list[int]:
         "CREATE VIRTUAL TABLE t USING fts5(x, content='', contentless_delete=1, tokenize='ascii')"
     )
     for number, item in enumerate(items):
-        db.execute("INSERT INTO t(rowid, x) VALUES (?, ?)", (number, document(item)))
+        db.execute("INSERT INTO t(rowid, x) VALUES (?, ?)", (number, index_terms(item)))
     rows = db.execute(
-        "SELECT rowid FROM t WHERE t MATCH ? ORDER BY rank, rowid", (question(asked).match(),)
+        "SELECT rowid FROM t WHERE t MATCH ? ORDER BY rank, rowid", (parse_question(asked).match(),)
     )
     return [int(str(rowid)) for (rowid,) in rows]
 
@@ -93,16 +100,16 @@ def test_a_name_spelt_like_a_stop_word_is_found_before_the_stop_word() -> None:
 
 
 def test_a_month_spelt_like_a_stop_word_is_kept() -> None:
-    assert "·may" in question("What happened in May?").terms
+    assert "·may" in parse_question("What happened in May?").terms
 
 
 def test_stop_words_are_dropped_from_questions_and_kept_in_items() -> None:
-    assert question("what did you do about the budget").terms == ("budget",)
+    assert parse_question("what did you do about the budget").terms == ("budget",)
     assert "the" in analyse("the budget").words
 
 
 def test_a_question_of_stop_words_only_still_has_terms() -> None:
-    assert question("who will do it").match() == '"who" OR "will" OR "do" OR "it"'
+    assert parse_question("who will do it").match() == '"who" OR "will" OR "do" OR "it"'
 
 
 def test_a_quoted_phrase_ranks_first() -> None:
@@ -111,42 +118,44 @@ def test_a_quoted_phrase_ranks_first() -> None:
 
 
 def test_phrases_are_deduplicated_and_limited_in_number() -> None:
-    assert question('"customer name" ' * 600).phrases == (("custom", "name"),)
+    assert parse_question('"customer name" ' * 600).phrases == (("custom", "name"),)
     many = " ".join(f'"customer number {n}"' for n in range(100))
-    assert question(many).phrases == tuple(("custom", "number", str(n)) for n in range(TERMS_MAX))
+    assert parse_question(many).phrases == tuple(
+        ("custom", "number", str(n)) for n in range(TERMS_MAX)
+    )
 
 
 def test_an_empty_question_has_no_match_expression() -> None:
-    assert question(" ?! ").match() == ""
+    assert parse_question(" ?! ").match() == ""
 
 
 def test_terms_have_nothing_that_the_ascii_tokenizer_would_split() -> None:
     text = 'a_b c-d e.f/g\\h i\'s C++ C# x::y p->q "r" (s) #t 日本 ไทย naïve 50% & more\u2019s'
-    for term in document(text).split(" "):
+    for term in index_terms(text).split(" "):
         assert all(letter.isalnum() or letter > "\x7f" for letter in term), term
 
 
 def test_the_most_common_terms_of_a_long_question_are_dropped() -> None:
-    asked = Question(("common", "rare", "absent"), ())
-    assert rarest(asked, {"common": 900_000, "rare": 2}).terms == ("rare",)
+    asked = QueryTerms(("common", "rare", "absent"), ())
+    assert keep_rarest_terms(asked, {"common": 900_000, "rare": 2}).terms == ("rare",)
 
 
 def test_a_small_memory_keeps_every_term_that_matches() -> None:
-    asked = Question(("common", "rare", "absent"), ())
-    assert rarest(asked, {"common": 90, "rare": 2}).terms == ("common", "rare")
+    asked = QueryTerms(("common", "rare", "absent"), ())
+    assert keep_rarest_terms(asked, {"common": 90, "rare": 2}).terms == ("common", "rare")
 
 
 def test_a_common_term_is_kept_if_it_is_the_only_one() -> None:
-    assert rarest(Question(("common",), ()), {"common": 900_000}).terms == ("common",)
+    assert keep_rarest_terms(QueryTerms(("common",), ()), {"common": 900_000}).terms == ("common",)
 
 
 def test_a_long_question_keeps_its_rarest_terms_in_reading_order() -> None:
     terms = tuple(f"t{number:02}" for number in range(20))
     held = {term: number + 1 for number, term in enumerate(terms)}
-    assert rarest(Question(terms[::-1], ()), held).terms == terms[11::-1]
+    assert keep_rarest_terms(QueryTerms(terms[::-1], ()), held).terms == terms[11::-1]
 
 
 def test_a_very_long_text_without_spaces_is_analysed() -> None:
     text = "日本" * 200_000
-    assert len(document(text)) > len(text)
-    assert question(text).terms == ("日", "本", "日本", "本日")
+    assert len(index_terms(text)) > len(text)
+    assert parse_question(text).terms == ("日", "本", "日本", "本日")

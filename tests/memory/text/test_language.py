@@ -9,8 +9,13 @@ from tests.memory.test_ghosts import Diary
 from everloop.log import Context
 from everloop.memory.browse.snippet import snippet
 from everloop.memory.model.commands import GrantAudience, RememberItem
-from everloop.memory.retrieval.results import Asked
-from everloop.memory.text.analysis import document, question, spoken, written
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.memory.text.analysis import (
+    detect_question_languages,
+    detect_text_languages,
+    index_terms,
+    parse_question,
+)
 
 
 @pytest.fixture
@@ -23,7 +28,7 @@ def diary(tmp_path: Path) -> Generator[Diary]:
 
 def found(diary: Diary, text: str, principal: str = "user") -> list[str]:
     """The ids of the items that keyword search finds."""
-    asked = Asked(text, mode="text")
+    asked = SearchQuery(text, mode="text")
     return [hit.item.item_id for hit in diary.keeper.recall(principal, asked).hits]
 
 
@@ -52,7 +57,7 @@ def test_inflected_words_match_whether_or_not_the_question_shows_its_language(
     diary: Diary, code: str
 ) -> None:
     text, word, asked = SAID[code]
-    assert code in written(text)
+    assert code in detect_text_languages(text)
     diary.keeper.remember(RememberItem("meant", text), by=USER)
     diary.keeper.remember(RememberItem("other", "The dentist moved to Friday"), by=USER)
     assert found(diary, word) == ["meant"]
@@ -119,8 +124,8 @@ def test_inflected_words_match_with_and_without_accents(
     ],
 )
 def test_english_is_not_detected_as_another_language(text: str) -> None:
-    assert not spoken(text)
-    assert "§" not in document(text)
+    assert not detect_question_languages(text)
+    assert "§" not in index_terms(text)
 
 
 @pytest.mark.parametrize("asked", ["Häuser", "Häuser in Berlin", "Bücher am See", "was I: Bücher"])
@@ -131,13 +136,13 @@ def test_a_word_that_is_also_english_does_not_make_a_question_english(
     diary.say("house", "Wir haben ein Haus am See gekauft")
     diary.say("other", "The dentist moved to Friday")
     wanted = "house" if asked.startswith("Häuser") else "book"
-    assert spoken(asked) is None
+    assert detect_question_languages(asked) is None
     assert wanted in found(diary, asked)
 
 
 @pytest.mark.parametrize("asked", ["Who is Anna?", "What's in it", "the house", "Where was I"])
 def test_one_word_that_is_only_english_makes_a_question_english(asked: str) -> None:
-    assert spoken(asked) == ()
+    assert detect_question_languages(asked) == ()
 
 
 @pytest.mark.parametrize(
@@ -162,8 +167,8 @@ def test_one_word_that_is_only_english_makes_a_question_english(asked: str) -> N
     ],
 )
 def test_one_word_or_letter_decides_the_language_of_a_short_note(code: str, text: str) -> None:
-    assert code in written(text)
-    assert f"§{code}" in document(text).split(" ")
+    assert code in detect_text_languages(text)
+    assert f"§{code}" in index_terms(text).split(" ")
 
 
 def test_a_short_note_matches_inflected_words(diary: Diary) -> None:
@@ -173,11 +178,11 @@ def test_a_short_note_matches_inflected_words(diary: Diary) -> None:
 
 
 def test_a_stop_word_of_another_language_is_not_dropped() -> None:
-    assert question("war stories", ("de",)).terms[0].split("|")[0] == "war"
+    assert parse_question("war stories", ("de",)).terms[0].split("|")[0] == "war"
 
 
 def test_stop_words_of_its_own_language_are_dropped_from_a_question() -> None:
-    asked = question("Wo habe ich das Auto geparkt?", ("de",))
+    asked = parse_question("Wo habe ich das Auto geparkt?", ("de",))
     assert [term.split("|")[0] for term in asked.terms] == ["auto", "geparkt"]
 
 
@@ -198,14 +203,14 @@ def test_a_name_that_is_spelt_like_a_stop_word_is_searched_for(
 
 
 def test_stop_words_are_dropped_even_if_polite_or_at_the_start_of_a_sentence() -> None:
-    terms = question("Haben Sie das Auto? Wer hat es?", ("de",)).terms
+    terms = parse_question("Haben Sie das Auto? Wer hat es?", ("de",)).terms
     assert [term.split("|")[0] for term in terms] == ["auto"]
-    spanish = question("¿Dónde está el libro?", ("es",)).terms
+    spanish = parse_question("¿Dónde está el libro?", ("es",)).terms
     assert [term.split("|")[0] for term in spanish] == ["libro"]
 
 
 def test_the_turkish_word_for_water_is_not_a_stop_word() -> None:
-    asked = question("su faturas\u0131 nerede ve ne kadar", ("tr",))
+    asked = parse_question("su faturas\u0131 nerede ve ne kadar", ("tr",))
     assert asked.terms[0].split("|")[0] == "su"
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from everloop.memory.text.normal_forms import in_one_form
-from everloop.memory.text.similarity import likeness
+from everloop.memory.text.normal_forms import normalise_values
+from everloop.memory.text.similarity import compare_texts
 
 SAID = "Anna is allergic to nuts."
 LONG = (
@@ -30,8 +30,8 @@ MINUTES = (
     ],
 )
 def test_the_same_text_with_an_introduction_or_contraction_is_a_repetition(again: str) -> None:
-    assert likeness(SAID, again)[0] == "repeats"
-    assert likeness(again, SAID)[0] == "repeats"
+    assert compare_texts(SAID, again)[0] == "repeats"
+    assert compare_texts(again, SAID)[0] == "repeats"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_the_same_text_with_an_introduction_or_contraction_is_a_repetition(again
     ],
 )
 def test_a_text_with_another_meaning_is_no_repetition(one: str, other: str) -> None:
-    assert likeness(one, other)[0] != "repeats"
+    assert compare_texts(one, other)[0] != "repeats"
 
 
 @pytest.mark.parametrize(
@@ -91,13 +91,13 @@ def test_a_text_with_another_meaning_is_no_repetition(one: str, other: str) -> N
 )
 def test_a_long_text_with_another_word_is_no_repetition(text: str, word: str, another: str) -> None:
     changed = text.replace(word, another)
-    assert likeness(text, changed)[0] != "repeats"
-    assert likeness(changed, text)[0] != "repeats"
+    assert compare_texts(text, changed)[0] != "repeats"
+    assert compare_texts(changed, text)[0] != "repeats"
 
 
 def test_a_long_text_with_a_few_words_more_or_less_is_a_variation() -> None:
-    assert likeness(LONG, LONG.removesuffix(" when it comes."))[0] == "varies"
-    assert likeness(LONG.removesuffix(" when it comes."), LONG)[0] == "varies"
+    assert compare_texts(LONG, LONG.removesuffix(" when it comes."))[0] == "varies"
+    assert compare_texts(LONG.removesuffix(" when it comes."), LONG)[0] == "varies"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_long_text_with_a_few_words_more_or_less_is_a_variation() -> None:
     ],
 )
 def test_another_way_of_writing_the_same_is_a_repetition(one: str, other: str) -> None:
-    assert likeness(one, other)[0] == likeness(other, one)[0] == "repeats"
+    assert compare_texts(one, other)[0] == compare_texts(other, one)[0] == "repeats"
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_another_way_of_writing_the_same_is_a_repetition(one: str, other: str) -
     ],
 )
 def test_another_number_or_name_or_a_negation_is_a_contradiction(one: str, other: str) -> None:
-    assert likeness(one, other)[0] == "contradicts"
+    assert compare_texts(one, other)[0] == "contradicts"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_another_number_or_name_or_a_negation_is_a_contradiction(one: str, other
     ],
 )
 def test_the_opposite_is_a_contradiction(one: str, other: str) -> None:
-    assert likeness(one, other)[0] == likeness(other, one)[0] == "contradicts"
+    assert compare_texts(one, other)[0] == compare_texts(other, one)[0] == "contradicts"
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_the_opposite_is_a_contradiction(one: str, other: str) -> None:
     ],
 )
 def test_statements_about_two_things_are_no_contradiction(one: str, other: str) -> None:
-    assert likeness(one, other)[0] == likeness(other, one)[0] == "differs"
+    assert compare_texts(one, other)[0] == compare_texts(other, one)[0] == "differs"
 
 
 @pytest.mark.parametrize(
@@ -221,11 +221,11 @@ def test_statements_about_two_things_are_no_contradiction(one: str, other: str) 
     ],
 )
 def test_an_action_done_twice_is_no_contradiction(one: str, other: str) -> None:
-    assert likeness(one, other)[0] == likeness(other, one)[0] == "differs"
+    assert compare_texts(one, other)[0] == compare_texts(other, one)[0] == "differs"
 
 
 def test_the_same_day_written_in_another_order_is_no_contradiction() -> None:
-    assert likeness("My birthday is May 3", "My birthday is 3 May")[0] != "contradicts"
+    assert compare_texts("My birthday is May 3", "My birthday is 3 May")[0] != "contradicts"
 
 
 FIRST_OF_MAY = "The release is on 2026-05-01"
@@ -256,7 +256,7 @@ FIRST_OF_MAY = "The release is on 2026-05-01"
     ],
 )
 def test_a_date_hour_or_number_in_another_form_is_equal(one: str, other: str) -> None:
-    assert likeness(one, other)[0] == likeness(other, one)[0] == "varies"
+    assert compare_texts(one, other)[0] == compare_texts(other, one)[0] == "varies"
 
 
 @pytest.mark.parametrize(
@@ -277,21 +277,21 @@ def test_a_date_hour_or_number_in_another_form_is_equal(one: str, other: str) ->
     ],
 )
 def test_another_date_hour_or_number_contradicts_in_any_form(one: str, other: str) -> None:
-    assert likeness(one, other)[0] == likeness(other, one)[0] == "contradicts"
+    assert compare_texts(one, other)[0] == compare_texts(other, one)[0] == "contradicts"
 
 
 @pytest.mark.parametrize("unclear", ["1/5/2026", "5/1/2026", "01-05-2026"])
 def test_an_ambiguous_date_is_not_guessed(unclear: str) -> None:
     said = f"The release is on {unclear}"
-    assert likeness(FIRST_OF_MAY, said)[0] == likeness(said, FIRST_OF_MAY)[0] == "differs"
-    assert likeness(said, said)[0] == "repeats"
+    assert compare_texts(FIRST_OF_MAY, said)[0] == compare_texts(said, FIRST_OF_MAY)[0] == "differs"
+    assert compare_texts(said, said)[0] == "repeats"
 
 
 def test_a_month_does_not_contradict_a_day_of_it() -> None:
-    assert likeness(FIRST_OF_MAY, "The release is in May 2026")[0] == "differs"
-    assert likeness(FIRST_OF_MAY, "The release is in June 2026")[0] == "contradicts"
+    assert compare_texts(FIRST_OF_MAY, "The release is in May 2026")[0] == "differs"
+    assert compare_texts(FIRST_OF_MAY, "The release is in June 2026")[0] == "contradicts"
 
 
 @pytest.mark.parametrize("said", ["CVE-2026-05-01", "you may 5 times", "31 June 2026", "v1.2.2026"])
 def test_an_invalid_date_is_not_normalised(said: str) -> None:
-    assert in_one_form(said) == (said, ())
+    assert normalise_values(said) == (said, ())

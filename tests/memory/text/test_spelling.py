@@ -10,10 +10,10 @@ from tests.memory.test_ghosts import Diary
 
 from everloop.memory.browse.snippet import snippet
 from everloop.memory.model.commands import GrantAudience, RememberItem
-from everloop.memory.retrieval.results import Asked
-from everloop.memory.text.spelling import OTHER_MIN, Spelling
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.memory.text.spelling import WRONG_LETTER_MIN, SpellingIndex
 
-WORDS = st.text("abc", min_size=OTHER_MIN, max_size=OTHER_MIN + 2)
+WORDS = st.text("abc", min_size=WRONG_LETTER_MIN, max_size=WRONG_LETTER_MIN + 2)
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def diary(tmp_path: Path) -> Generator[Diary]:
 
 def search(diary: Diary, text: str, principal: str = "user") -> tuple[list[str], str]:
     """The item ids that keyword search finds, and its notes."""
-    answer = diary.keeper.recall(principal, Asked(text, mode="text"))
+    answer = diary.keeper.recall(principal, SearchQuery(text, mode="text"))
     return [hit.item.item_id for hit in answer.hits], " ".join(answer.notes)
 
 
@@ -45,7 +45,7 @@ def one_typing_error_apart(one: str, other: str) -> bool:
 @given(st.lists(WORDS, unique=True, max_size=30), WORDS)
 def test_similar_words_are_those_one_typing_error_apart(words: list[str], word: str) -> None:
     expected = {other for other in words if one_typing_error_apart(word, other)}
-    assert set(Spelling(words).near(word)) == expected
+    assert set(SpellingIndex(words).similar_words(word)) == expected
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_similar_words_are_those_one_typing_error_apart(words: list[str], word: 
     ],
 )
 def test_common_typing_errors_are_corrected(slip: str, meant: str) -> None:
-    assert Spelling(["unrelated", meant, "words"]).near(slip) == [meant]
+    assert SpellingIndex(["unrelated", meant, "words"]).similar_words(slip) == [meant]
 
 
 @pytest.mark.parametrize(("one", "other"), [("mother", "bother"), ("store", "story"), ("ab", "ba")])
 def test_short_words_are_not_corrected_to_other_words(one: str, other: str) -> None:
-    assert Spelling([other]).near(one) == []
+    assert SpellingIndex([other]).similar_words(one) == []
 
 
 def test_a_misspelt_question_finds_the_item_and_says_so(diary: Diary) -> None:
@@ -113,7 +113,7 @@ def test_a_word_that_has_a_match_is_not_corrected(diary: Diary) -> None:
 def test_a_corrected_match_ranks_below_an_exact_match(diary: Diary) -> None:
     diary.say("near", "Our address is on the door.")
     diary.say("exact", "Our harbour is on the map.")
-    answer = diary.keeper.recall("user", Asked("adress harbour", mode="text"))
+    answer = diary.keeper.recall("user", SearchQuery("adress harbour", mode="text"))
     by_id = {hit.item.item_id: hit.similarity for hit in answer.hits}
     assert [*by_id] == ["exact", "near"]
     assert by_id["near"] < by_id["exact"]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from everloop.memory.time_query.format import told
+from everloop.memory.time_query.format import format_interval
 
 FIFTH, SIXTH, NINTH = (datetime(2026, 5, day) for day in (5, 6, 9))  # noqa: DTZ001 - as on a calendar
 
@@ -27,9 +27,9 @@ FIFTH, SIXTH, NINTH = (datetime(2026, 5, day) for day in (5, 6, 9))  # noqa: DTZ
 def test_an_interval_is_formatted_in_plain_english(
     start: datetime | None, end: datetime | None, words: str
 ) -> None:
-    assert told(start, end) == words
+    assert format_interval(start, end) == words
 
 
 @pytest.mark.usefixtures("berlin")
 def test_a_utc_moment_is_formatted_in_local_time() -> None:
-    assert told(None, datetime(2026, 5, 1, 8, tzinfo=UTC)) == "before 1 May 2026, 10:00"
+    assert format_interval(None, datetime(2026, 5, 1, 8, tzinfo=UTC)) == "before 1 May 2026, 10:00"

@@ -14,7 +14,7 @@ from tests.memory.time_query.parse_cases import (
     UNSURE,
 )
 
-from everloop.memory.time_query.parse import TimeHint, hints
+from everloop.memory.time_query.parse import TimeHint, parse_time_hints
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 15, 19, tzinfo=BERLIN)
@@ -22,7 +22,7 @@ MONDAY = datetime(2026, 11, 16, 10, tzinfo=BERLIN)
 
 
 def only_hint(text: str, now: datetime = NOW) -> TimeHint:
-    (hint,) = hints(text, now)
+    (hint,) = parse_time_hints(text, now)
     return hint
 
 
@@ -49,35 +49,37 @@ def test_on_a_monday_an_expression_means_the_latest_date_in_the_past(text: str, 
 
 @pytest.mark.parametrize("text", TO_COME)
 def test_a_future_time_gives_no_interval(text: str) -> None:
-    assert hints(f"what did I say about it {text}", MONDAY) == []
-    assert hints(text, MONDAY) == []
+    assert parse_time_hints(f"what did I say about it {text}", MONDAY) == []
+    assert parse_time_hints(text, MONDAY) == []
 
 
 @pytest.mark.parametrize("text", ["tomorrow", "next week", "on Tuesday next week", "this evening"])
 def test_a_question_about_what_was_said_ignores_future_times(text: str) -> None:
-    assert hints(f"what did I say {text}", MONDAY) == []
+    assert parse_time_hints(f"what did I say {text}", MONDAY) == []
     assert only_hint(f"what is {text}", MONDAY).kind == "boost"
 
 
 def test_in_the_middle_of_the_week_this_weekend_means_the_next_one() -> None:
-    assert hints("this weekend", MONDAY + timedelta(days=3)) == []
+    assert parse_time_hints("this weekend", MONDAY + timedelta(days=3)) == []
 
 
 @pytest.mark.parametrize("text", UNSURE)
 def test_an_uncertain_time_does_not_filter(text: str) -> None:
-    assert {hint.kind for hint in hints(text, NOW)} == {"boost"}
+    assert {hint.kind for hint in parse_time_hints(text, NOW)} == {"boost"}
 
 
 @pytest.mark.parametrize("text", [*STRETCHES, *ON_MONDAY])
 def test_no_interval_is_empty_on_any_day(text: str) -> None:
     for days in range(0, 1500, 17):
-        found = hints(f"what did I say {text}", NOW + timedelta(days=days, hours=5 * days))
+        found = parse_time_hints(
+            f"what did I say {text}", NOW + timedelta(days=days, hours=5 * days)
+        )
         assert all(hint.start < hint.end for hint in found if hint.start and hint.end)
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_text_without_a_time_has_no_hints(text: str) -> None:
-    assert hints(text, NOW) == []
+    assert parse_time_hints(text, NOW) == []
 
 
 def test_the_span_covers_the_expression_and_its_bounding_word() -> None:
@@ -223,7 +225,7 @@ def test_an_event_is_found_in_german_and_french(text: str, side: str, event: str
 
 @pytest.mark.parametrize("text", NO_EVENTS)
 def test_places_people_and_reported_statements_are_no_events(text: str) -> None:
-    assert hints(text, NOW) == []
+    assert parse_time_hints(text, NOW) == []
 
 
 @pytest.mark.parametrize("text", ["vor dem 5. Mai 2026", "seit dem Sommer", "vor drei Wochen"])
@@ -242,28 +244,28 @@ def test_a_day_with_a_clock_change_has_the_length_it_had_in_the_users_zone() -> 
 
 def test_today_follows_the_users_zone() -> None:
     late = datetime(2026, 11, 15, 23, tzinfo=BERLIN).astimezone(ZoneInfo("Asia/Tokyo"))
-    (hint,) = hints("today", late)
+    (hint,) = parse_time_hints("today", late)
     assert hint.start is not None
     assert hint.start.date().isoformat() == "2026-11-16"
 
 
 @pytest.mark.usefixtures("berlin")
 def test_a_clock_with_only_an_offset_uses_the_machines_zone() -> None:
-    (hint,) = hints("what did I say in May", NOW.astimezone(UTC).astimezone())
+    (hint,) = parse_time_hints("what did I say in May", NOW.astimezone(UTC).astimezone())
     assert (hint.start, hint.end) == interval("2026-05-01/2026-06-01")
 
 
 @pytest.mark.usefixtures("berlin")
 def test_a_clock_with_another_offset_than_the_machines_keeps_it() -> None:
     tokyo = timezone(timedelta(hours=9))
-    (hint,) = hints("what did I say in May", NOW.astimezone(tokyo))
+    (hint,) = parse_time_hints("what did I say in May", NOW.astimezone(tokyo))
     assert hint.start == datetime(2026, 5, 1, tzinfo=tokyo)
 
 
 @pytest.mark.parametrize("fold", [0, 1])
 def test_minutes_ago_are_right_while_the_clocks_go_back(fold: int) -> None:
     now = datetime(2026, 10, 25, 2, 30, fold=fold, tzinfo=BERLIN)
-    (hint,) = hints("what did I say 20 minutes ago", now)
+    (hint,) = parse_time_hints("what did I say 20 minutes ago", now)
     assert hint.start is not None
     assert hint.end is not None
     assert hint.end.timestamp() == now.timestamp()
@@ -272,20 +274,20 @@ def test_minutes_ago_are_right_while_the_clocks_go_back(fold: int) -> None:
 
 def test_minutes_ago_are_right_after_the_clocks_went_forward() -> None:
     now = datetime(2026, 3, 29, 3, 5, tzinfo=BERLIN)
-    (hint,) = hints("what did I say 10 minutes ago", now)
+    (hint,) = parse_time_hints("what did I say 10 minutes ago", now)
     assert hint.start is not None
     assert now.timestamp() - hint.start.timestamp() == 20 * 60
 
 
 @pytest.mark.parametrize("zone", [ZoneInfo("Africa/Cairo"), tz.gettz("Africa/Cairo")])
 def test_a_day_that_begins_at_one_oclock_does_not_overlap_the_day_before(zone: tzinfo) -> None:
-    (hint,) = hints("what did I say today", datetime(2026, 4, 24, 20, tzinfo=zone))
+    (hint,) = parse_time_hints("what did I say today", datetime(2026, 4, 24, 20, tzinfo=zone))
     assert hint.start is not None
     assert hint.start.astimezone(UTC) == datetime(2026, 4, 23, 22, tzinfo=UTC)
 
 
 def test_an_ambiguous_date_boosts_both_readings() -> None:
-    found = hints("what did I say on 3/4/2026", NOW)
+    found = parse_time_hints("what did I say on 3/4/2026", NOW)
     days = {(hint.kind, f"{hint.start:%m-%d}") for hint in found}
     assert days == {("boost", "03-04"), ("boost", "04-03")}
 
@@ -298,20 +300,20 @@ def test_a_week_ago_on_a_weekday_still_to_come_covers_both_weeks() -> None:
 
 
 def test_the_date_of_an_event_does_not_filter() -> None:
-    event, time_of_it = hints("what did we discuss before the release in May?", NOW)
+    event, time_of_it = parse_time_hints("what did we discuss before the release in May?", NOW)
     assert (event.kind, event.anchor) == ("filter", '"the release"')
     assert time_of_it.kind == "boost"
 
 
 @pytest.mark.parametrize("day", ["am 5. Mai", "im Mai", "letzten Sommer"])
 def test_the_date_of_an_event_does_not_filter_in_german(day: str) -> None:
-    event, time_of_it = hints(f"Was haben wir vor dem Umzug {day} besprochen?", NOW)
+    event, time_of_it = parse_time_hints(f"Was haben wir vor dem Umzug {day} besprochen?", NOW)
     assert (event.kind, event.anchor) == ("filter", "Umzug")
     assert time_of_it.kind == "boost"
 
 
 def test_two_expressions_are_returned_in_reading_order() -> None:
-    found = hints("Was it on 8 May 2023 or last week?", NOW)
+    found = parse_time_hints("Was it on 8 May 2023 or last week?", NOW)
     assert [hint.span[0] for hint in found] == [10, 24]
 
 
@@ -346,9 +348,11 @@ def test_german_and_french_ask_for_the_first_and_the_last(text: str, order: str)
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("words", ["ich ", "ich vor dem Umzug über ", "was ist seit dem x "])
 def test_a_very_long_german_question_is_parsed_quickly(words: str) -> None:
-    assert hints(words * (100_000 // len(words)), NOW) == []
+    assert parse_time_hints(words * (100_000 // len(words)), NOW) == []
 
 
 @pytest.mark.timeout(20)
 def test_only_the_beginning_of_a_very_long_question_is_parsed() -> None:
-    assert hints("what did I say in May? " + "On 3 April 2026 it was in June. " * 30_000, NOW)
+    assert parse_time_hints(
+        "what did I say in May? " + "On 3 April 2026 it was in June. " * 30_000, NOW
+    )

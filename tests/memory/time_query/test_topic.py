@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from everloop.memory.time_query.parse import hints
-from everloop.memory.time_query.topic import topic
+from everloop.memory.time_query.parse import parse_time_hints
+from everloop.memory.time_query.topic import strip_time_words
 
 NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
 
@@ -31,10 +31,13 @@ NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
     ],
 )
 def test_words_that_only_say_when_are_removed(text: str, about: str) -> None:
-    assert " ".join(topic(text, hints(text, NOW)).split()).replace(" ?", "?") == about
+    assert (
+        " ".join(strip_time_words(text, parse_time_hints(text, NOW)).split()).replace(" ?", "?")
+        == about
+    )
 
 
 def test_a_question_with_only_a_time_keeps_its_words() -> None:
     text = "and the messages of last week?"
-    assert "last week" not in topic(text, hints(text, NOW))
-    assert topic("yesterday", hints("yesterday", NOW)) == "yesterday"
+    assert "last week" not in strip_time_words(text, parse_time_hints(text, NOW))
+    assert strip_time_words("yesterday", parse_time_hints("yesterday", NOW)) == "yesterday"

@@ -7,16 +7,16 @@ import msgspec
 import pytest
 
 from everloop.errors import Conflict, Corrupt, EverloopError, Forbidden, Invalid, NotFound
-from everloop.log import Asking, Command, Context, Draft, Event
+from everloop.log import Command, Context, DecisionContext, Draft, Event
 from everloop.testing.deterministic import NEW_YEAR, Given, given
 from everloop.thread.deciders import THREAD_DECIDERS
 from everloop.thread.model import commands as c
 from everloop.thread.model import decide as d
 from everloop.thread.model import events as e
 from everloop.thread.model.decide_imports import IMPORTS
-from everloop.thread.model.state import CONVERSATION, PLACE, Conversation
+from everloop.thread.model.state import CONVERSATION, TIME_ZONE, Conversation
 
-Decide = Callable[[Any, Any, Asking], Sequence[Event | Draft]]
+Decide = Callable[[Any, Any, DecisionContext], Sequence[Event | Draft]]
 
 OPENED = e.ThreadOpened("t", "Garden")
 SENT = e.MessageSent("t", "m", "Hi.", (), "")
@@ -37,7 +37,7 @@ def decided(
     state: object, decide: Decide, command: Command, known: object = None, actor: str = "user"
 ) -> list[Draft]:
     """What a decision leads to, with what the views know."""
-    happened = decide(state, command, Asking(Context(actor=actor), NEW_YEAR, known))
+    happened = decide(state, command, DecisionContext(Context(actor=actor), NEW_YEAR, known))
     return [one if isinstance(one, Draft) else Draft(one) for one in happened]
 
 
@@ -276,10 +276,10 @@ def test_only_the_engine_can_record_summaries() -> None:
 
 def test_a_zone_is_set_by_a_person_and_setting_it_again_changes_nothing() -> None:
     berlin = e.ZoneSet("Europe/Berlin")
-    assert given(PLACE).when(d.set_zone, c.SetZone("Europe/Berlin")) == [berlin]
-    assert given(PLACE, berlin).when(d.set_zone, c.SetZone("Europe/Berlin")) == []
+    assert given(TIME_ZONE).when(d.set_zone, c.SetZone("Europe/Berlin")) == [berlin]
+    assert given(TIME_ZONE, berlin).when(d.set_zone, c.SetZone("Europe/Berlin")) == []
     with pytest.raises(Forbidden):
-        given(PLACE).when(d.set_zone, c.SetZone("Europe/Berlin"), actor="worker:1")
+        given(TIME_ZONE).when(d.set_zone, c.SetZone("Europe/Berlin"), actor="worker:1")
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_every_command_on_a_missing_thread_is_rejected(decider: Any) -> None:
     assert refused.value.hint
 
 
-@pytest.mark.parametrize("fold", [CONVERSATION, PLACE, IMPORTS], ids=lambda fold: fold.name)
+@pytest.mark.parametrize("fold", [CONVERSATION, TIME_ZONE, IMPORTS], ids=lambda fold: fold.name)
 def test_a_log_that_begins_in_the_middle_is_corrupt(fold: Any) -> None:
     with pytest.raises(EverloopError) as refused:
         given(fold, SENT)

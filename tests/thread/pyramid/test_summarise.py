@@ -15,16 +15,16 @@ from everloop.errors import ModelFailed
 from everloop.log import Command, Context, Receipt
 from everloop.memory.model.commands import CiteItem, RateItem, ReviseItem
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import Filter, asker, items
-from everloop.memory.summaries.compress import Compressor, Gist
-from everloop.memory.summaries.extractive import extractive
+from everloop.memory.projections.queries import Filter, list_items, load_viewer
+from everloop.memory.summaries.compress import Compressor, SummaryText
+from everloop.memory.summaries.extractive import extractive_summariser
 from everloop.memory.summaries.zoom import zoom
 from everloop.memory.tokens import ESTIMATE
 from everloop.ports import Delta, Finish, ToolCall, Usage
 from everloop.testing.bus import FunctionBus
 from everloop.testing.model import ScriptedModel, Step
-from everloop.thread.background import sum_up, today
-from everloop.thread.model.calendar_windows import Window, window_of
+from everloop.thread.background import local_today, summarise_due_windows
+from everloop.thread.model.calendar_windows import CalendarWindow, parse_window
 from everloop.thread.model.commands import (
     HOME,
     BeginImport,
@@ -37,9 +37,9 @@ from everloop.thread.model.commands import (
     UnhideMessage,
 )
 from everloop.thread.model.events import MessageImported
-from everloop.thread.pyramid.summaries import summaries
-from everloop.thread.pyramid.summarise import Pyramid, by_model
-from everloop.thread.pyramid.timeline import bands, closer
+from everloop.thread.pyramid.summaries import window_summaries
+from everloop.thread.pyramid.summarise import SummaryPyramid, model_summariser
+from everloop.thread.pyramid.timeline import timeline_windows, zoom_window
 from everloop.turns.tools import TurnRef
 
 Asked = list[tuple[str, int, list[str]]]
@@ -53,13 +53,15 @@ class Writer:
         self.fails: dict[str, str] = {}
         self.declines: set[str] = set()
 
-    def __call__(self, window: Window, lines: Sequence[str], budget: int) -> Gist | Declined:
+    def __call__(
+        self, window: CalendarWindow, lines: Sequence[str], budget: int
+    ) -> SummaryText | Declined:
         self.asked.append((window.key, budget, list(lines)))
         if window.key in self.fails:
             raise ModelFailed(self.fails[window.key])
         if window.key in self.declines:
             return Declined("too private")
-        return Gist(f"{len(lines)} lines", f"{window.key} said: {' / '.join(lines)}"[:2_000])
+        return SummaryText(f"{len(lines)} lines", f"{window.key} said: {' / '.join(lines)}"[:2_000])
 
     @property
     def keys(self) -> list[str]:
@@ -74,7 +76,9 @@ class Diary:
         self.engine = talking.engine
         self.clock = talking.stage.clock
         self.writer = Writer()
-        self.pyramid = Pyramid(self.engine.log, self.engine, self.engine.log.ids, self.writer)
+        self.pyramid = SummaryPyramid(
+            self.engine.log, self.engine, self.engine.log.ids, self.writer
+        )
         self._count = 0
 
     def said(self, *times: str, text: str = "words of") -> None:
@@ -90,22 +94,28 @@ class Diary:
         """Sum up what is due; the windows that were tried."""
         before = len(self.writer.asked)
         self.talking.remembered()
-        sum_up(self.engine.log, self.pyramid, self.clock)
+        summarise_due_windows(self.engine.log, self.pyramid, self.clock)
         return self.writer.keys[before:]
 
     def kept(self) -> list[str]:
         """The summaries that memory lists, newest window first."""
         with self.engine.reading() as reader:
-            found = items(reader, asker(reader, OWNER), Filter(kinds=("summary",)), limit=100)
+            found = list_items(
+                reader, load_viewer(reader, OWNER), Filter(kinds=("summary",)), limit=100
+            )
         return [item.item_id for item in found]
 
     def text(self, key: str) -> str:
         with self.engine.reading() as reader:
-            return closer(reader, HOME, today(self.engine.log, self.clock), key).band.text
+            return zoom_window(
+                reader, HOME, local_today(self.engine.log, self.clock), key
+            ).band.text
 
     def state(self, key: str) -> str:
         with self.engine.reading() as reader:
-            return closer(reader, HOME, today(self.engine.log, self.clock), key).band.state
+            return zoom_window(
+                reader, HOME, local_today(self.engine.log, self.clock), key
+            ).band.state
 
     def _message(self, time: str, text: str) -> MessageImported:
         self._count += 1
@@ -207,7 +217,7 @@ def test_a_summary_that_is_declined_says_why(diary: Diary) -> None:
     diary.writer.declines = {"day:2026-05-12"}
     diary.sum_up()
     with diary.engine.reading() as reader:
-        assert summaries(reader, HOME)["day:2026-05-12"].reason == "too private"
+        assert window_summaries(reader, HOME)["day:2026-05-12"].reason == "too private"
 
 
 @pytest.mark.parametrize("marked", [True, False], ids=["marked", "decided"])
@@ -239,9 +249,9 @@ def test_from_any_summary_one_can_zoom_to_the_messages(diary: Diary) -> None:
     diary.now("2026-06-02T00:00")
     diary.sum_up()
     with diary.engine.reading() as reader:
-        year = summaries(reader, HOME)["year:2025"]
-        met = zoom(reader, asker(reader, OWNER), year.item_id)
-    assert [one.item.text for one in met if one.source] == ["words of 2025-03-04T10:00"]
+        year = window_summaries(reader, HOME)["year:2025"]
+        met = zoom(reader, load_viewer(reader, OWNER), year.item_id)
+    assert [one.item.text for one in met if one.is_source] == ["words of 2025-03-04T10:00"]
 
 
 def test_a_prompt_holds_each_day_once_and_the_newest_word_for_word(diary: Diary) -> None:
@@ -253,7 +263,7 @@ def test_a_prompt_holds_each_day_once_and_the_newest_word_for_word(diary: Diary)
     with diary.engine.reading() as reader:
         shown = [
             band
-            for band in bands(reader, HOME, date(2026, 5, 30), ("month", "week", "day"))
+            for band in timeline_windows(reader, HOME, date(2026, 5, 30), ("month", "week", "day"))
             if band.shown
         ]
     covered = [day for band in shown for day in days if band.first <= day < band.until]
@@ -269,11 +279,11 @@ def test_long_windows_are_summarised_in_portions(diary: Diary) -> None:
 
 
 def test_the_offline_model_summarises_by_extraction(diary: Diary) -> None:
-    diary.pyramid = Pyramid(
+    diary.pyramid = SummaryPyramid(
         diary.engine.log,
         diary.engine,
         diary.engine.log.ids,
-        by_model(OfflineModel),
+        model_summariser(OfflineModel),
         PLAIN.thread.detail,
     )
     diary.said("2026-05-12T10:00", text="We decided that Anna leads the Oslo office from June.")
@@ -309,9 +319,9 @@ def test_repeated_failures_are_retried_with_growing_delays(diary: Diary) -> None
 def test_an_empty_summary_is_a_failure_and_does_not_block_others(diary: Diary) -> None:
     diary.said("2026-05-12T10:00")
     diary.now("2026-05-13T01:00")
-    blank = by_model(lambda: ScriptedModel(['{"title": "T", "text": " "}']))
-    pyramid = Pyramid(diary.engine.log, diary.engine, diary.engine.log.ids, blank)
-    sum_up(diary.engine.log, pyramid, diary.clock)
+    blank = model_summariser(lambda: ScriptedModel(['{"title": "T", "text": " "}']))
+    pyramid = SummaryPyramid(diary.engine.log, diary.engine, diary.engine.log.ids, blank)
+    summarise_due_windows(diary.engine.log, pyramid, diary.clock)
     assert diary.state("day:2026-05-12") == "failed"
 
 
@@ -374,7 +384,9 @@ def kill_before(diary: Diary, kind: type[Command]) -> None:
     log = diary.engine.log
     diary.talking.remembered()
     with pytest.raises(Killed):
-        sum_up(log, Pyramid(log, FunctionBus(do), log.ids, diary.writer), diary.clock)
+        summarise_due_windows(
+            log, SummaryPyramid(log, FunctionBus(do), log.ids, diary.writer), diary.clock
+        )
 
 
 @pytest.mark.parametrize("kind", [RateItem, NoteSummary])
@@ -414,7 +426,7 @@ def test_an_older_summary_stays_while_something_derives_from_it(diary: Diary, ho
     elif how == "reworded":
         diary.engine.do(ReviseItem(day, text="A day of mine."))
     else:
-        Compressor(diary.engine.log, diary.engine, extractive()).compress([day])
+        Compressor(diary.engine.log, diary.engine, extractive_summariser()).compress([day])
     diary.engine.do(HideMessage(HOME, "msg-1"))
     assert diary.sum_up() == ["day:2026-05-12"]
     assert day in diary.kept()
@@ -482,10 +494,10 @@ def test_a_rewind_loses_only_the_summaries_of_abandoned_messages(diary: Diary) -
     assert diary.sum_up() == ["week:2026-05-11", "month:2026-05"]
     assert "left" not in diary.text("month:2026-05")
     for _ in range(2):  # to and fro costs nothing
-        diary.talking.talk.stand(HOME, back.before, USER)
+        diary.talking.talk.switch_branch(HOME, back.before, USER)
         assert diary.sum_up() == []
         assert "left" in diary.text("month:2026-05")
-        diary.talking.talk.stand(HOME, back.branch, USER)
+        diary.talking.talk.switch_branch(HOME, back.branch, USER)
         assert diary.sum_up() == []
 
 
@@ -511,12 +523,12 @@ def test_days_without_messages_have_no_windows(diary: Diary) -> None:
 
 
 def test_a_model_summary_reports_its_usage_and_stays_within_its_budget() -> None:
-    long = msgspec.json.encode(Gist("Long", "A sentence of words. " * 900)).decode()
+    long = msgspec.json.encode(SummaryText("Long", "A sentence of words. " * 900)).decode()
     spent: list[Usage] = []
-    made = by_model(lambda: ScriptedModel([long]), spent.append)(
-        window_of("day:2026-05-12"), ["2026-05-12 user: x"], 500
+    made = model_summariser(lambda: ScriptedModel([long]), spent.append)(
+        parse_window("day:2026-05-12"), ["2026-05-12 user: x"], 500
     )
-    assert isinstance(made, Gist)
+    assert isinstance(made, SummaryText)
     assert 400 < ESTIMATE(made.text) <= 500
     assert len(spent) == 1
 
@@ -524,13 +536,15 @@ def test_a_model_summary_reports_its_usage_and_stays_within_its_budget() -> None
 def test_a_refused_summary_is_retried_later(diary: Diary) -> None:
     refusal: list[Step] = [Delta("I would rather not."), Finish("refused")]
     model = ScriptedModel([refusal, '{"title": "T", "text": "Words."}'])
-    pyramid = Pyramid(diary.engine.log, diary.engine, diary.engine.log.ids, by_model(lambda: model))
+    pyramid = SummaryPyramid(
+        diary.engine.log, diary.engine, diary.engine.log.ids, model_summariser(lambda: model)
+    )
     diary.said("2026-05-12T10:00")
     diary.now("2026-05-13T01:00")
-    sum_up(diary.engine.log, pyramid, diary.clock)
+    summarise_due_windows(diary.engine.log, pyramid, diary.clock)
     assert diary.state("day:2026-05-12") == "failed"
     diary.now("2026-05-13T02:00")
-    sum_up(diary.engine.log, pyramid, diary.clock)
+    summarise_due_windows(diary.engine.log, pyramid, diary.clock)
     assert diary.text("day:2026-05-12") == "Words."
 
 

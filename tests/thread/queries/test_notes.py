@@ -14,8 +14,8 @@ from everloop.thread.model.commands import (
     OpenTopic,
     SettleIntent,
 )
-from everloop.thread.model.state import CONVERSATION, stream_of
-from everloop.thread.queries.notes import in_mind, notes
+from everloop.thread.model.state import CONVERSATION, thread_stream
+from everloop.thread.queries.notes import notes, notes_for_prompt
 
 
 @pytest.mark.parametrize("most", [1, 3, 5, 100])
@@ -29,10 +29,10 @@ def test_notes_for_the_prompt_are_the_newest_open_ones(tmp_path: Path, most: int
         engine.do(NoteTopic(HOME, "top-0", "Where it stands"))
         engine.do(CloseTopic(HOME, "top-1"))
         engine.do(SettleIntent(HOME, "int-2"))
-        known = engine.log.state(CONVERSATION, stream_of(HOME))
+        known = engine.log.state(CONVERSATION, thread_stream(HOME))
         assert known is not None
         with engine.reading() as reader:
-            found = in_mind(reader, HOME, [*known.topics, *known.intents], most)
+            found = notes_for_prompt(reader, HOME, [*known.topics, *known.intents], most)
             assert found == notes(reader, HOME)[:most]
         assert found[0].title == "Topic 0"
         assert found[0].text == "Where it stands"

@@ -8,13 +8,13 @@ from tests.thread.fixtures import Parlour, parlour
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.model.scopes import OWNER
 from everloop.thread.model.events import AnswerSaved
-from everloop.thread.queries.originals import originals
+from everloop.thread.queries.originals import original_positions
 
 
 def kinds_of(talking: Parlour, item_id: str) -> list[str]:
     item = talking.engine.memory.find(OWNER, item_id)
     with talking.engine.reading() as reader:
-        return [reader.record(position).kind for position in originals(reader, item)]
+        return [reader.record(position).kind for position in original_positions(reader, item)]
 
 
 def test_originals_of_an_answer_include_its_saved_parts(tmp_path: Path) -> None:

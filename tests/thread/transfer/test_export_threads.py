@@ -11,10 +11,10 @@ from tests.thread.transfer.test_import_threads import said, take
 
 from everloop.app import USER, Engine
 from everloop.errors import NotFound
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.thread.model.commands import HOME
 from everloop.thread.queries import threads as browsing
-from everloop.thread.transfer.export_threads import as_lines, as_markdown, chosen
+from everloop.thread.transfer.export_threads import threads_to_export, to_jsonl, to_markdown
 
 
 @pytest.fixture
@@ -27,9 +27,9 @@ def talking(tmp_path: Path) -> Generator[Parlour]:
 def written(engine: Engine, folder: Path) -> Path:
     """Every thread, as lines in one file."""
     with engine.reading() as reader:
-        threads = chosen(reader, [])
+        threads = threads_to_export(reader, [])
     path = folder / "out.jsonl"
-    path.write_bytes(b"".join(line for one in threads for line in as_lines(engine.log, one)))
+    path.write_bytes(b"".join(line for one in threads for line in to_jsonl(engine.log, one)))
     return path
 
 
@@ -38,8 +38,8 @@ def messages(engine: Engine) -> list[tuple[object, ...]]:
     with engine.reading() as reader:
         return [
             (thread.thread_id, thread.title, one.message_id, one.role, one.text, one.said_at)
-            for thread in chosen(reader, [])
-            for one in browsing.newest(reader, thread.thread_id, 500).messages
+            for thread in threads_to_export(reader, [])
+            for one in browsing.newest_messages(reader, thread.thread_id, 500).messages
         ]
 
 
@@ -52,7 +52,7 @@ def test_exported_jsonl_imports_as_the_same_threads_messages_and_times(
     talking.ask("Beds?", thread=garden)
     take(talking.engine, write_list(tmp_path / "c.json", claude(1, "Old.", "Older.")))
     path = written(talking.engine, tmp_path)
-    with Engine.open(tmp_path / "there", settings=PLAIN, world=Stage().world) as there:
+    with Engine.open(tmp_path / "there", settings=PLAIN, world=DeterministicWorld().world) as there:
         take(there, path)
         assert sorted(messages(there), key=str) == sorted(messages(talking.engine), key=str)
         again = written(there, tmp_path / "there")
@@ -80,13 +80,13 @@ def test_an_export_of_several_pages_is_complete_and_in_order(
 
 def test_markdown_has_dates_authors_and_other_branches(talking: Parlour) -> None:
     talking.ask("Hi.")
-    first = talking.engine.log.branches.standing["thread:home"]
+    first = talking.engine.log.branches.current["thread:home"]
     with talking.engine.reading() as reader:
-        question = browsing.newest(reader, HOME).messages[0]
-        (thread,) = chosen(reader, [HOME])
-    sent = talking.talk.again(question.message_id, USER)
+        question = browsing.newest_messages(reader, HOME).messages[0]
+        (thread,) = threads_to_export(reader, [HOME])
+    sent = talking.talk.regenerate(question.message_id, USER)
     talking.until_ended(sent.turn_id)
-    page = "".join(as_markdown(talking.engine.log, thread, UTC))
+    page = "".join(to_markdown(talking.engine.log, thread, UTC))
     assert page.startswith("# Home\n\n## 2026-01-01\n\n**You** · 00:00\n\nHi.\n")
     assert "**Assistant (scripted)** · 00:00\n\nAgain.\n" in page
     assert f"- `{first}`: 2 messages of its own; it ends with: Hello." in page
@@ -94,4 +94,4 @@ def test_markdown_has_dates_authors_and_other_branches(talking: Parlour) -> None
 
 def test_exporting_a_missing_thread_fails(talking: Parlour) -> None:
     with talking.engine.reading() as reader, pytest.raises(NotFound):
-        chosen(reader, ["nowhere"])
+        threads_to_export(reader, ["nowhere"])

@@ -13,24 +13,24 @@ from everloop.adapters.exports.open_export import open_export
 from everloop.adapters.files.store import FileStore
 from everloop.app import USER, Engine
 from everloop.log.model.event import decode
-from everloop.testing.deterministic import Stage
+from everloop.testing.deterministic import DeterministicWorld
 from everloop.thread.model.commands import HOME
 from everloop.thread.model.events import MessageImported
 from everloop.thread.queries import threads
-from everloop.thread.queries.threads import Message
-from everloop.thread.service import Letter, Talk
-from everloop.thread.settings import Importing
-from everloop.thread.transfer.export_threads import as_lines
-from everloop.thread.transfer.import_threads import Imported, Importer
+from everloop.thread.queries.threads import ThreadMessage
+from everloop.thread.service import OutgoingMessage, ThreadService
+from everloop.thread.settings import ImportLimits
+from everloop.thread.transfer.export_threads import to_jsonl
+from everloop.thread.transfer.import_threads import ImportResult, ThreadImporter
 
 PNG = b"\x89PNG\r\n\x1a\n and so on"
 PDF = b"%PDF-1.7 and so on"
-LIMITS = Importing()
+LIMITS = ImportLimits()
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Generator[Engine]:
-    with Engine.open(tmp_path / "home", settings=PLAIN, world=Stage().world) as engine:
+    with Engine.open(tmp_path / "home", settings=PLAIN, world=DeterministicWorld().world) as engine:
         yield engine
 
 
@@ -47,16 +47,16 @@ def packed(path: Path, talk: Json, **files: bytes) -> Path:
     return path
 
 
-def take(engine: Engine, path: Path, store: FileStore) -> Imported:
+def take(engine: Engine, path: Path, store: FileStore) -> ImportResult:
     export = open_export(path, LIMITS)
-    keep = export.keeping(store)
-    return Importer(engine.log, engine, USER, batch=2, keep=keep).run(export)
+    keep = export.file_storer(store)
+    return ThreadImporter(engine.log, engine, USER, batch=2, keep=keep).run(export)
 
 
-def said(engine: Engine) -> list[Message]:
+def said(engine: Engine) -> list[ThreadMessage]:
     with engine.reading() as reader:
         (thread,) = threads.threads(reader)
-        return list(threads.newest(reader, thread.thread_id, 100).messages)
+        return list(threads.newest_messages(reader, thread.thread_id, 100).messages)
 
 
 def pictures() -> Json:
@@ -205,8 +205,8 @@ def test_unpacked_exports_and_our_own_jsonl_bring_their_files_too(
     with engine.reading() as reader:
         (thread,) = threads.threads(reader)
     lines = tmp_path / "again.jsonl"
-    lines.write_bytes(b"".join(as_lines(engine.log, thread)))
-    with Engine.open(tmp_path / "other", settings=PLAIN, world=Stage().world) as other:
+    lines.write_bytes(b"".join(to_jsonl(engine.log, thread)))
+    with Engine.open(tmp_path / "other", settings=PLAIN, world=DeterministicWorld().world) as other:
         done = take(other, lines, store)
         assert (done.files, done.files_missing) == (1, 0)
         assert said(other)[0].attachments == said(engine)[0].attachments
@@ -215,12 +215,12 @@ def test_unpacked_exports_and_our_own_jsonl_bring_their_files_too(
 def test_a_purge_erases_files_that_no_other_message_uses(engine: Engine) -> None:
     home = engine.log.file.path.parent
     store = engine.files
-    mine = store.keep("mine.txt", "text/plain", [b"a secret"])
-    shared = store.keep("shared.txt", "text/plain", [b"seen twice"])
-    talk = Talk(engine.log, engine, engine.memory)
-    talk.home(USER)
-    first = talk.send(HOME, Letter("One.", (mine, shared)), USER)
-    talk.send(HOME, Letter("Two.", (shared,)), USER)
+    mine = store.store("mine.txt", "text/plain", [b"a secret"])
+    shared = store.store("shared.txt", "text/plain", [b"seen twice"])
+    talk = ThreadService(engine.log, engine, engine.memory)
+    talk.home_thread(USER)
+    first = talk.send(HOME, OutgoingMessage("One.", (mine, shared)), USER)
+    talk.send(HOME, OutgoingMessage("Two.", (shared,)), USER)
     with engine.reading() as reader:
         said_at = threads.message(reader, first.message_id).position
     engine.purge([said_at], reason="a slip", actor="user")

@@ -16,25 +16,25 @@ from everloop.app import USER, Engine
 from everloop.errors import Forbidden, Invalid
 from everloop.log import Context
 from everloop.memory.model.commands import RememberItem
-from everloop.memory.retrieval.results import Asked
-from everloop.testing.deterministic import Stage, given
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.testing.deterministic import DeterministicWorld, given
 from everloop.thread.background import RememberMessagesTask
 from everloop.thread.model import commands as c
 from everloop.thread.model import events as e
 from everloop.thread.model.decide_imports import IMPORTS, end_import, open_import
-from everloop.thread.pyramid.timeline import bands
+from everloop.thread.pyramid.timeline import timeline_windows
 from everloop.thread.queries import threads as browsing
-from everloop.thread.settings import Importing
-from everloop.thread.transfer.import_threads import Imported, Importer, imports
-from everloop.thread.transfer.parsed_export import Chat, Said, Trouble
+from everloop.thread.settings import ImportLimits
+from everloop.thread.transfer.import_threads import ImportResult, ThreadImporter, import_history
+from everloop.thread.transfer.parsed_export import ImportProblem, ParsedChat, ParsedMessage
 
-LIMITS = Importing()
+LIMITS = ImportLimits()
 TODAY = date(2026, 1, 1)
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Generator[Engine]:
-    with Engine.open(tmp_path / "home", settings=PLAIN, world=Stage().world) as engine:
+    with Engine.open(tmp_path / "home", settings=PLAIN, world=DeterministicWorld().world) as engine:
         yield engine
 
 
@@ -43,10 +43,10 @@ class Listed:
 
     kind, name, size = "claude", "listed", 100
 
-    def __init__(self, *parts: Chat | Trouble, identity: str = "x") -> None:
+    def __init__(self, *parts: ParsedChat | ImportProblem, identity: str = "x") -> None:
         self.parts, self.identity = parts, identity
 
-    def chats(self) -> Iterator[Chat | Trouble]:
+    def chats(self) -> Iterator[ParsedChat | ImportProblem]:
         yield from self.parts
 
 
@@ -57,9 +57,9 @@ def take(
     into_home: bool = False,
     by: Context = USER,
     batch: int = 500,
-) -> Imported:
+) -> ImportResult:
     export = open_export(source, LIMITS) if isinstance(source, Path) else source
-    importer = Importer(engine.log, engine, by, batch=batch, into_home=into_home)
+    importer = ThreadImporter(engine.log, engine, by, batch=batch, into_home=into_home)
     return importer.run(export)
 
 
@@ -69,7 +69,7 @@ def said(engine: Engine) -> dict[str, list[tuple[str, str]]]:
         return {
             thread.title: [
                 (one.role, one.text)
-                for one in browsing.newest(reader, thread.thread_id, 500).messages
+                for one in browsing.newest_messages(reader, thread.thread_id, 500).messages
             ]
             for thread in browsing.threads(reader)
         }
@@ -77,7 +77,7 @@ def said(engine: Engine) -> dict[str, list[tuple[str, str]]]:
 
 def found(engine: Engine, words: str) -> list[str]:
     RememberMessagesTask(engine.log, engine).remember()
-    answer = engine.memory.recall("user", Asked(words, mode="text"))
+    answer = engine.memory.recall("user", SearchQuery(words, mode="text"))
     return [hit.item.text for hit in answer.hits]
 
 
@@ -118,34 +118,34 @@ def test_an_export_that_overlaps_brings_only_what_is_new(engine: Engine, tmp_pat
 
 
 def test_a_duplicate_message_of_an_export_is_imported_once(engine: Engine) -> None:
-    one = Said("m1", "user", "Hi.", "2025-01-01T00:00:00+00:00")
-    done = take(engine, Listed(Chat("a", "A", (one, one)), Chat("b", "B", (one,))))
+    one = ParsedMessage("m1", "user", "Hi.", "2025-01-01T00:00:00+00:00")
+    done = take(engine, Listed(ParsedChat("a", "A", (one, one)), ParsedChat("b", "B", (one,))))
     assert done.messages == 1
 
 
 def test_a_text_too_long_for_one_event_is_split(engine: Engine) -> None:
     text = "\x01" * 200_000 + "the end"
-    one = Said("m1", "user", text, "2025-01-01T00:00:00+00:00")
-    assert take(engine, Listed(Chat("a", "A", (one,)))).messages == 2
+    one = ParsedMessage("m1", "user", text, "2025-01-01T00:00:00+00:00")
+    assert take(engine, Listed(ParsedChat("a", "A", (one,)))).messages == 2
     assert "".join(words for _, words in said(engine)["A"]) == text
 
 
 def test_titles_are_truncated_and_never_empty(engine: Engine) -> None:
-    one = Said("m1", "user", "Hi.", "2025-01-01T00:00:00+00:00")
-    two = Said("m2", "user", "Hi.", "2025-01-01T00:00:00+00:00")
-    take(engine, Listed(Chat("a", " \n ", (one,)), Chat("b", "long " * 100, (two,))))
+    one = ParsedMessage("m1", "user", "Hi.", "2025-01-01T00:00:00+00:00")
+    two = ParsedMessage("m2", "user", "Hi.", "2025-01-01T00:00:00+00:00")
+    take(engine, Listed(ParsedChat("a", " \n ", (one,)), ParsedChat("b", "long " * 100, (two,))))
     assert {len(title) for title in said(engine)} == {len("Untitled"), 199}
 
 
 def test_skipped_messages_are_reported(engine: Engine) -> None:
-    troubles = [Trouble(f"line {number}", "bad") for number in range(60)]
+    troubles = [ImportProblem(f"line {number}", "bad") for number in range(60)]
     done = take(engine, Listed(*troubles))
     assert (done.passed_over, len(done.troubles)) == (60, 50)
 
 
 @pytest.mark.promise("P-IMPORT-2")
 def test_undoing_an_import_leaves_no_trace(engine: Engine, tmp_path: Path) -> None:
-    engine.log.plant("thread:home", actor="user")
+    engine.log.create_tree("thread:home", actor="user")
     engine.do(c.OpenThread("home", "Home"))
     engine.do(c.SendMessage("home", "msg-own", "My own kettle."))
     before = said(engine), found(engine, "kettle"), _windows(engine)
@@ -158,7 +158,7 @@ def test_undoing_an_import_leaves_no_trace(engine: Engine, tmp_path: Path) -> No
         engine.log.retract([done.position], reason="test", actor="user")
     assert (said(engine), found(engine, "kettle"), _windows(engine)) == before
     with engine.reading() as reader:
-        assert imports(reader) == []
+        assert import_history(reader) == []
 
 
 @pytest.mark.promise("P-IMPORT-2")
@@ -178,17 +178,17 @@ def test_an_undone_import_can_be_repeated(engine: Engine, tmp_path: Path) -> Non
 def test_imports_are_listed_with_their_results(engine: Engine, tmp_path: Path) -> None:
     take(engine, write_list(tmp_path / "c.json", claude(1, "Hi.", "Hello."), claude(2, "Ho.")))
     with engine.reading() as reader:
-        (past,) = imports(reader)
+        (past,) = import_history(reader)
     assert (past.source, past.name, past.messages, past.ended) == ("claude", "c.json", 3, True)
 
 
 def test_an_interrupted_import_can_be_resumed(engine: Engine) -> None:
-    def talk(number: int) -> Chat:
-        one = Said(f"m{number}", "user", f"{number}", "2025-01-01T00:00:00+00:00")
-        return Chat(f"c{number}", f"Talk {number}", (one,))
+    def talk(number: int) -> ParsedChat:
+        one = ParsedMessage(f"m{number}", "user", f"{number}", "2025-01-01T00:00:00+00:00")
+        return ParsedChat(f"c{number}", f"Talk {number}", (one,))
 
     class Broken(Listed):
-        def chats(self) -> Iterator[Chat | Trouble]:
+        def chats(self) -> Iterator[ParsedChat | ImportProblem]:
             yield talk(1)
             yield talk(2)
             raise KeyboardInterrupt
@@ -196,11 +196,11 @@ def test_an_interrupted_import_can_be_resumed(engine: Engine) -> None:
     with pytest.raises(KeyboardInterrupt):
         take(engine, Broken(), batch=1)
     with engine.reading() as reader:
-        assert [(one.messages, one.ended) for one in imports(reader)] == [(2, False)]
+        assert [(one.messages, one.ended) for one in import_history(reader)] == [(2, False)]
     done = take(engine, Listed(talk(1), talk(2), talk(3)), batch=1)
     assert (done.messages, done.known) == (1, 2)
     with engine.reading() as reader:
-        assert [(one.messages, one.ended) for one in imports(reader)] == [(3, True)]
+        assert [(one.messages, one.ended) for one in import_history(reader)] == [(3, True)]
 
 
 PROGRAMME = """
@@ -292,7 +292,7 @@ def test_the_same_import_begins_and_ends_once() -> None:
     ],
 )
 def test_an_invalid_imported_message_is_rejected(engine: Engine, change: dict[str, str]) -> None:
-    engine.log.plant("thread:home", actor="user")
+    engine.log.create_tree("thread:home", actor="user")
     engine.do(c.OpenThread("home", "Home"))
     engine.do(c.BeginImport("home", "imp", "claude", "x"))
     fields = {"role": "user", "text": "Hi.", "said_at": "2025-01-01T00:00:00Z"} | change
@@ -306,5 +306,5 @@ def _windows(engine: Engine) -> list[str]:
         return [
             band.key
             for thread in browsing.threads(reader)
-            for band in bands(reader, thread.thread_id, TODAY, ("day", "month"))
+            for band in timeline_windows(reader, thread.thread_id, TODAY, ("day", "month"))
         ]

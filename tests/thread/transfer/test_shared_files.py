@@ -52,7 +52,7 @@ def _wait_for(what: Callable[[], bool]) -> None:
 def test_a_file_stored_on_one_node_is_available_on_another(machine: Open) -> None:
     with machine("laptop") as laptop, machine("desk") as desk:
         _, picture = show_picture(laptop)
-        assert desk.files.holds(picture.digest)
+        assert desk.files.has(picture.digest)
         assert desk.files.read(picture) == PICTURE
         with pytest.raises(NotFound):
             desk.files.path("0" * 64)
@@ -69,7 +69,7 @@ def test_a_purge_erases_files_on_the_server_and_on_every_node(
         assert len(_files(tmp_path)) == 3
         laptop.purge([position], reason="a slip", actor="user")
         _wait_for(lambda: not _files(tmp_path / "desk"))
-        assert not desk.files.holds(picture.digest)
+        assert not desk.files.has(picture.digest)
         with machine("shed"):  # which was off meanwhile
             assert _files(tmp_path) == []
     assert _size(postgres_url) == 0
@@ -77,7 +77,7 @@ def test_a_purge_erases_files_on_the_server_and_on_every_node(
 
 def test_a_file_waiting_for_its_message_survives_the_purge_of_another(machine: Open) -> None:
     with machine("laptop") as laptop, machine("desk") as desk:
-        waiting = desk.files.keep("dog.png", "image/png", [PICTURE + b" and a dog"])
+        waiting = desk.files.store("dog.png", "image/png", [PICTURE + b" and a dog"])
         position, picture = show_picture(laptop)
         place = desk.files.path(picture.digest)
         laptop.purge([position], reason="a slip", actor="user")
@@ -90,7 +90,7 @@ def test_moving_to_a_server_copies_the_files(machine: Open, tmp_path: Path) -> N
         _, picture = show_picture(alone)
         with machine("laptop") as laptop:
             move(alone.log, laptop.log)
-            assert laptop.files.take_over(picture.digest, alone.files)
+            assert laptop.files.copy_from(picture.digest, alone.files)
     with machine("desk") as desk:
         assert desk.files.read(picture) == PICTURE
 
@@ -112,8 +112,8 @@ def test_a_file_still_visible_to_a_database_session_is_erased_later(
 
 def test_a_purge_also_erases_leftovers_of_an_earlier_one(machine: Open, postgres_url: str) -> None:
     with machine("laptop") as laptop:
-        left = laptop.files.keep("left.png", "image/png", [b"of nobody"])
-        young = laptop.files.keep("young.png", "image/png", [b"not yet sent"])
+        left = laptop.files.store("left.png", "image/png", [b"of nobody"])
+        young = laptop.files.store("young.png", "image/png", [b"not yet sent"])
         with psycopg.connect(postgres_url) as db:
             old = "UPDATE everloop.files_1 SET taken_at = now() - interval '1 day'"
             db.execute(f"{old} WHERE digest = %s", (left.digest,))
@@ -141,17 +141,17 @@ def test_a_failed_purge_erases_the_files_when_repeated(postgres_url: str, tmp_pa
             engine.purge([position], reason="a slip", actor="user")
         busy.rollback()
         engine.purge([position], reason="a slip", actor="user")
-        assert not engine.files.holds(picture.digest)
+        assert not engine.files.has(picture.digest)
 
 
 def test_a_file_stored_again_survives_the_purge_of_another_message(
     machine: Open, postgres_url: str
 ) -> None:
     with machine("laptop") as laptop, machine("desk") as desk:
-        draft = desk.files.keep("dog.png", "image/png", [b"a dog"])
+        draft = desk.files.store("dog.png", "image/png", [b"a dog"])
         with psycopg.connect(postgres_url) as db:
             db.execute("UPDATE everloop.files_1 SET taken_at = now() - interval '1 day'")
-        desk.files.keep("dog.png", "image/png", [b"a dog"])
+        desk.files.store("dog.png", "image/png", [b"a dog"])
         position, _ = show_picture(laptop)
         laptop.purge([position], reason="a slip", actor="user")
         assert laptop.files.read(draft) == b"a dog"
@@ -167,4 +167,4 @@ def test_a_file_that_cannot_be_erased_does_not_block_later_purges(machine: Open)
         laptop.purge([position], reason="a slip", actor="user")
         after, _ = show_picture(laptop, "Another.")
         _wait_for(lambda: desk.log.head >= after)
-        assert not desk.log.troubles
+        assert not desk.log.problems

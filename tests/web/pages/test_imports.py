@@ -10,12 +10,12 @@ from tests.web.demo_server import enter
 from tests.web.security.test_access import faults, too_small
 from tests.web.servers import house
 
-from everloop.thread.settings import Importing, ThreadSettings
+from everloop.thread.settings import ImportLimits, ThreadSettings
 
 pytestmark = pytest.mark.xdist_group("web")
 
 MANY = 20_000  # one by one, this takes longer than a visit
-SLOW = ThreadSettings(imports=Importing(batch=1))
+SLOW = ThreadSettings(imports=ImportLimits(batch=1))
 
 
 def lines(folder: Path, count: int) -> Path:

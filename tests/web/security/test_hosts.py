@@ -39,7 +39,7 @@ def test_a_program_gets_a_token_that_is_shown_once_and_taken_away(
         sheet.get_by_label("Name of the program").fill("my-agent")
         sheet.get_by_role("button", name="Give a token").click()
         token = sheet.locator("[data-token]").inner_text()
-        known = credentials.device_of(home.engine.log, token)
+        known = credentials.authenticate_device(home.engine.log, token)
         assert known is not None
         assert known.host == "my-agent"
         sheet.get_by_role("button", name="Copy the line").click()
@@ -59,7 +59,7 @@ def test_a_program_gets_a_token_that_is_shown_once_and_taken_away(
         page.get_by_role("button", name="Let in no more: my-agent").click()
         page.get_by_role("dialog").get_by_role("button", name="Let in no more").click()
         expect(page.get_by_role("list", name="Programs")).to_have_count(0)
-        assert credentials.device_of(home.engine.log, token) is None
+        assert credentials.authenticate_device(home.engine.log, token) is None
 
 
 def test_a_name_that_is_none_is_refused_in_the_form(tmp_path: Path, visit: Visit) -> None:

@@ -11,7 +11,7 @@ from tests.web.thread.test_thread import say
 
 from everloop.app import USER
 from everloop.thread.model.commands import HOME
-from everloop.thread.service import Letter
+from everloop.thread.service import OutgoingMessage
 
 pytestmark = pytest.mark.xdist_group("web")
 
@@ -104,9 +104,9 @@ def test_what_was_attached_can_be_taken_off(tmp_path: Path, visit: Visit) -> Non
 
 def test_a_picture_that_is_gone_says_so(tmp_path: Path, visit: Visit, shot: Shot) -> None:
     with house(tmp_path) as home:
-        kept = home.running.files.keep("cat.png", "image/png", [PICTURE.read_bytes()])
-        home.running.talk.home(USER)
-        home.running.talk.send(HOME, Letter("Look.", (kept,)), USER)
+        kept = home.running.files.store("cat.png", "image/png", [PICTURE.read_bytes()])
+        home.running.talk.home_thread(USER)
+        home.running.talk.send(HOME, OutgoingMessage("Look.", (kept,)), USER)
         home.running.files.path(kept.digest).unlink()
         page = visit(home.link())
         expect(page.locator("[data-role=user]")).to_contain_text("cat.png cannot be shown now")

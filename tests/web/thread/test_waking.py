@@ -11,7 +11,7 @@ from tests.web.tunnel import tunnel_to
 
 from everloop.app import USER
 from everloop.thread.model.events import AnswerGiven
-from everloop.thread.service import Letter
+from everloop.thread.service import OutgoingMessage
 
 pytestmark = pytest.mark.xdist_group("web")
 
@@ -44,7 +44,7 @@ ASLEEP = """() => {  // as a phone does it: hidden, an hour passes, seen again
 
 def talk(home: House, words: str) -> None:
     """Something is said on another device, and answered."""
-    sent = home.running.talk.send("home", Letter(words), USER)
+    sent = home.running.talk.send("home", OutgoingMessage(words), USER)
     for fact in home.engine.follow(after=0):
         if isinstance(fact.event, AnswerGiven) and fact.event.turn_id == sent.turn_id:
             return

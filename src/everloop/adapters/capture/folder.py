@@ -15,23 +15,27 @@ from typing import Final
 import msgspec
 
 from everloop.adapters.capture import notes
-from everloop.adapters.capture.tail import Line, next_piece
-from everloop.adapters.capture.transcript import Spoken, entries, spoken
-from everloop.adapters.files.markdown_folder import read_whole
+from everloop.adapters.capture.tail import TailLine, read_next_chunk
+from everloop.adapters.capture.transcript import (
+    TranscriptMessage,
+    correction_entries,
+    parse_transcript_line,
+)
+from everloop.adapters.files.markdown_folder import read_limited
 from everloop.errors import Invalid, NotFound, Rejected, Unavailable
 from everloop.lessons.capture.entries import (
     AUTO_MEMORY,
     JSONL,
     LEARNINGS,
     TRANSCRIPT,
-    Entry,
-    Mark,
-    Origin,
-    Trouble,
+    CaptureEntry,
+    CaptureProblem,
+    CaptureSource,
+    ReadOffset,
     project_scope,
-    shortened,
+    truncate_first_line,
 )
-from everloop.lessons.capture.service import Catcher, Report
+from everloop.lessons.capture.service import CaptureReport, CaptureService
 from everloop.lessons.capture.settings import CaptureSettings
 from everloop.memory.model.scopes import check_scope
 
@@ -42,7 +46,7 @@ SKIPPED: Final = ("node_modules", "__pycache__", "subagents", "build", "dist")
 SHOWN: Final = (".claude",)  # hidden folders that are searched all the same
 
 Signature = tuple[int, int, int]  # inode, size, time of change
-Told = Callable[[Report], object]
+OnReport = Callable[[CaptureReport], object]
 
 
 class _LessonLine(msgspec.Struct):
@@ -59,16 +63,16 @@ class CaptureFolder:
     """A file, or a folder with everything below it, as a source of lessons."""
 
     def __init__(
-        self, root: Path, catcher: Catcher, limits: CaptureSettings, *, scope: str = ""
+        self, root: Path, catcher: CaptureService, limits: CaptureSettings, *, scope: str = ""
     ) -> None:
         self.root = root
         self._catcher = catcher
         self._limits = limits
         self._scope = check_scope(scope) if scope else ""
         self._seen: dict[Path, Signature] = {}
-        self._marks: dict[Path, Mark] = {}
+        self._marks: dict[Path, ReadOffset] = {}
 
-    def read(self) -> Report:
+    def read(self) -> CaptureReport:
         """Capture what is new since the last time.
 
         Raises:
@@ -78,12 +82,12 @@ class CaptureFolder:
             raise NotFound(
                 f"no file or folder {self.root}", hint="Give the path of a file or a folder."
             )
-        report = Report()
+        report = CaptureReport()
         for path in _walk(self.root, DEPTH_MAX):
             report += self._capture_if_changed(path)
         return report
 
-    def watch(self, stop: Stop, told: Told) -> None:
+    def watch(self, stop: Stop, told: OnReport) -> None:
         """Poll and capture until stopped. A failure is reported once, and retried at each poll.
 
         Raises:
@@ -94,93 +98,100 @@ class CaptureFolder:
             try:
                 report, failed = self.read(), ""
             except (Rejected, Unavailable, OSError) as problem:
-                report = Report(troubles=(_trouble(self.root.name, problem),))
-                report, failed = (Report() if str(problem) == failed else report), str(problem)
-            if report != Report():
+                report = CaptureReport(troubles=(_trouble(self.root.name, problem),))
+                report, failed = (
+                    (CaptureReport() if str(problem) == failed else report),
+                    str(problem),
+                )
+            if report != CaptureReport():
                 told(report)
             stop.wait(self._limits.poll_s)
 
-    def _capture_if_changed(self, path: Path) -> Report:
+    def _capture_if_changed(self, path: Path) -> CaptureReport:
         """Capture what is new in a file. An unchanged file is not opened."""
         try:
             signature = _signature(path)
             if self._seen.get(path) == signature:
-                return Report()
+                return CaptureReport()
             report = self._capture(path)
         except (Rejected, OSError) as problem:
-            report = Report(troubles=(_trouble(path.name, problem),))
+            report = CaptureReport(troubles=(_trouble(path.name, problem),))
             signature = _signature(path) if path.exists() else (0, 0, 0)
         self._seen[path] = signature
         return report
 
-    def _capture(self, path: Path) -> Report:
+    def _capture(self, path: Path) -> CaptureReport:
         if path.suffix == ".jsonl":
             return self._capture_lines(path)
-        content, problem, hint = read_whole(path, path.name)
+        content, problem, hint = read_limited(path, path.name)
         if problem:
-            return Report(troubles=(Trouble(path.name, problem, hint),))
-        return self._capture_page(path, notes.decoded(content))
+            return CaptureReport(troubles=(CaptureProblem(path.name, problem, hint),))
+        return self._capture_page(path, notes.decode_page(content))
 
-    def _capture_page(self, path: Path, page: str) -> Report:
+    def _capture_page(self, path: Path, page: str) -> CaptureReport:
         kind = LEARNINGS if path.name.lower() == "learnings.md" else AUTO_MEMORY
         scope = self._scope or _scope_of(path)
         if kind == LEARNINGS:
-            found = notes.learned(page, scope=scope)
+            found = notes.learnings_entries(page, scope=scope)
         elif path.name in CLAUDE_PAGES:
-            found = notes.listed(page, scope=scope)
+            found = notes.list_item_entries(page, scope=scope)
         else:
-            found = notes.guidance(page, name=path.name, scope=scope)
-        report = self._catcher.take_page(_origin(path, kind), found[: self._limits.entries_max])
+            found = notes.guidance_entries(page, name=path.name, scope=scope)
+        report = self._catcher.propose_page(_origin(path, kind), found[: self._limits.entries_max])
         if len(found) > self._limits.entries_max:
             problem = (
                 f"only {self._limits.entries_max:,} of its {len(found):,} entries were captured"
             )
-            report += Report(troubles=(Trouble(path.name, problem, "Split the file."),))
+            report += CaptureReport(
+                troubles=(CaptureProblem(path.name, problem, "Split the file."),)
+            )
         return report
 
     # -- growing files -----------------------------------------------------------------------------
 
-    def _capture_lines(self, path: Path) -> Report:
+    def _capture_lines(self, path: Path) -> CaptureReport:
         """Read a growing file from its last offset to its end, in chunks."""
         kind = _detect_format(path, self._limits)
         origin = _origin(path, kind)
         noted = self._catcher.source(origin).mark
         mark = self._marks.get(path, noted)
-        report = Report()
+        report = CaptureReport()
         while True:
-            piece = next_piece(path, mark, self._limits)
+            piece = read_next_chunk(path, mark, self._limits)
             said, troubles = self._parse_lines(kind, path.name, piece.lines)
-            report += Report(troubles=(*piece.troubles, *troubles))
-            taken = self._catcher.take_piece(origin, said, piece.mark)
+            report += CaptureReport(troubles=(*piece.troubles, *troubles))
+            taken = self._catcher.propose_piece(origin, said, piece.mark)
             report += taken
             mark = self._marks[path] = piece.mark
             noted = mark if taken.caught else self._checkpoint(origin, noted, mark)
             if not piece.more:
                 return report
 
-    def _checkpoint(self, origin: Origin, noted: Mark, mark: Mark) -> Mark:
+    def _checkpoint(self, origin: CaptureSource, noted: ReadOffset, mark: ReadOffset) -> ReadOffset:
         """Record a checkpoint of the read offset, once enough was read since the last."""
         if 0 <= mark.offset - noted.offset < self._limits.checkpoint_bytes:
             return noted
-        self._catcher.note(origin, mark)
+        self._catcher.record_offset(origin, mark)
         return mark
 
     def _parse_lines(
-        self, kind: str, name: str, lines: tuple[Line, ...]
-    ) -> tuple[list[Entry], list[Trouble]]:
-        troubles: list[Trouble] = []
-        said: list[Spoken] = []
-        given: list[Entry] = []
+        self, kind: str, name: str, lines: tuple[TailLine, ...]
+    ) -> tuple[list[CaptureEntry], list[CaptureProblem]]:
+        troubles: list[CaptureProblem] = []
+        said: list[TranscriptMessage] = []
+        given: list[CaptureEntry] = []
         for line in lines:
             try:
                 if kind == JSONL:
                     given.append(_parse_lesson_line(line.content, self._scope))
-                elif one := spoken(line.content):
+                elif one := parse_transcript_line(line.content):
                     said.append(one)
             except Invalid as problem:
-                troubles.append(Trouble(name, f"at byte {line.offset:,}: {problem}", problem.hint))
+                troubles.append(
+                    CaptureProblem(name, f"at byte {line.offset:,}: {problem}", problem.hint)
+                )
         most = self._limits.message_characters_max
-        return [*given, *entries(said, scope=self._scope, characters_max=most)], troubles
+        return [*given, *correction_entries(said, scope=self._scope, characters_max=most)], troubles
 
 
 def _walk(root: Path, depth: int) -> Iterator[Path]:
@@ -209,7 +220,7 @@ def _is_source(path: Path) -> bool:
 def _detect_format(path: Path, limits: CaptureSettings) -> str:
     """Detect the format of a JSON Lines file from its first line."""
     small = msgspec.structs.replace(limits, piece_bytes=FIRST_BYTES)
-    first = next(iter(next_piece(path, Mark(), small).lines), None)
+    first = next(iter(read_next_chunk(path, ReadOffset(), small).lines), None)
     try:
         fields = msgspec.json.decode(first.content, type=dict[str, msgspec.Raw]) if first else {}
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -217,14 +228,14 @@ def _detect_format(path: Path, limits: CaptureSettings) -> str:
     return JSONL if "description" in fields and "sessionId" not in fields else TRANSCRIPT
 
 
-def _parse_lesson_line(line: bytes, scope: str) -> Entry:
+def _parse_lesson_line(line: bytes, scope: str) -> CaptureEntry:
     try:
         given = msgspec.json.decode(line, type=_LessonLine)
     except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
         raise Invalid(f"not readable: {problem}", hint="It was skipped.") from problem
-    return Entry(
+    return CaptureEntry(
         key=given.id,
-        description=shortened(given.description),
+        description=truncate_first_line(given.description),
         body=given.body or given.description,
         scope=scope or check_scope(given.scope or "user"),
         quote=given.quote,
@@ -244,9 +255,9 @@ def _scope_of(path: Path) -> str:
 def _project_of(folder: Path) -> str:
     """The project of a host's folder, from its transcripts, or else the folder's name."""
     for path in sorted(folder.glob("*.jsonl")):
-        for line in next_piece(path, Mark(), CaptureSettings()).lines:
+        for line in read_next_chunk(path, ReadOffset(), CaptureSettings()).lines:
             try:
-                said = spoken(line.content)
+                said = parse_transcript_line(line.content)
             except Invalid:
                 continue
             if said is not None and said.folder:
@@ -254,10 +265,10 @@ def _project_of(folder: Path) -> str:
     return folder.name.lstrip("-")
 
 
-def _origin(path: Path, kind: str) -> Origin:
+def _origin(path: Path, kind: str) -> CaptureSource:
     place = sha256(str(path.absolute()).encode("utf-8", "surrogateescape")).hexdigest()
     name = path.name.encode("utf-8", "replace").decode()
-    return Origin(place[:32], kind, name)
+    return CaptureSource(place[:32], kind, name)
 
 
 def _signature(path: Path) -> Signature:
@@ -265,7 +276,9 @@ def _signature(path: Path) -> Signature:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _trouble(name: str, problem: Exception) -> Trouble:
+def _trouble(name: str, problem: Exception) -> CaptureProblem:
     if isinstance(problem, OSError):
-        return Trouble(name, f"not readable: {problem.strerror}", "It is retried; check the file.")
-    return Trouble(name, str(problem), getattr(problem, "hint", ""))
+        return CaptureProblem(
+            name, f"not readable: {problem.strerror}", "It is retried; check the file."
+        )
+    return CaptureProblem(name, str(problem), getattr(problem, "hint", ""))

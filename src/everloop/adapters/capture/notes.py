@@ -11,9 +11,9 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from everloop.adapters.files.front_matter import Head, parted
+from everloop.adapters.files.front_matter import FrontMatter, split_front_matter
 from everloop.errors import Invalid
-from everloop.lessons.capture.entries import Entry, shortened
+from everloop.lessons.capture.entries import CaptureEntry, truncate_first_line
 
 WORDS_MIN: Final = 4
 INDEX: Final = "MEMORY.md"
@@ -37,12 +37,12 @@ class _Block(msgspec.Struct):
     is_item: bool
 
 
-def listed(page: str, *, scope: str) -> list[Entry]:
+def list_item_entries(page: str, *, scope: str) -> list[CaptureEntry]:
     """The list items of a page, as entries."""
     return _rule_entries(_blocks(page), scope)
 
 
-def learned(page: str, *, scope: str) -> list[Entry]:
+def learnings_entries(page: str, *, scope: str) -> list[CaptureEntry]:
     """The list items of a page, and its sections without a list, as entries."""
     blocks = list(_blocks(page))
     with_items = {block.headings for block in blocks if block.is_item}
@@ -53,28 +53,28 @@ def learned(page: str, *, scope: str) -> list[Entry]:
             sections.setdefault(block.headings, []).append(block.text)
     for headings, texts in sections.items():
         title = headings[-1]
-        found.append(Entry(title, shortened(title), "\n\n".join(texts), scope))
+        found.append(CaptureEntry(title, truncate_first_line(title), "\n\n".join(texts), scope))
     return found
 
 
-def guidance(page: str, *, name: str, scope: str) -> list[Entry]:
+def guidance_entries(page: str, *, name: str, scope: str) -> list[CaptureEntry]:
     """A page of a memory folder as an entry, if it is guidance rather than description.
 
     Raises:
         Invalid: its front matter is not valid.
     """
-    head, body = parted(page)
-    fields = Head(head).fields()
+    head, body = split_front_matter(page)
+    fields = FrontMatter(head).fields()
     if not head or name == INDEX:
-        return [] if name == INDEX else listed(page, scope=scope)
+        return [] if name == INDEX else list_item_entries(page, scope=scope)
     text = body.strip()
     if _kind(fields) not in GUIDANCE or not text:
         return []
     title = str(fields.get("description") or fields.get("name") or text)
-    return [Entry(str(fields.get("name") or name), shortened(title), text, scope)]
+    return [CaptureEntry(str(fields.get("name") or name), truncate_first_line(title), text, scope)]
 
 
-def decoded(content: bytes) -> str:
+def decode_page(content: bytes) -> str:
     """Decode a page as UTF-8, with `\\n` as line ends.
 
     Raises:
@@ -97,7 +97,7 @@ def _kind(fields: dict[str, Any]) -> str:
 
 def _blocks(page: str) -> Iterator[_Block]:
     """The list items and paragraphs of a page, in order."""
-    _, body = parted(page)
+    _, body = split_front_matter(page)
     plain = _COMMENT.sub("", _CODE.sub("", body))
     headings: list[tuple[int, str]] = []
     block: _Block | None = None
@@ -130,7 +130,7 @@ def _extend(
     return block
 
 
-def _rule_entries(blocks: Iterable[_Block], scope: str) -> list[Entry]:
+def _rule_entries(blocks: Iterable[_Block], scope: str) -> list[CaptureEntry]:
     """The list items that are rules, as entries."""
     return [_entry(block, scope) for block in blocks if block.is_item and _is_rule(block.text)]
 
@@ -140,7 +140,7 @@ def _is_rule(text: str) -> bool:
     return len(_LINKS.sub("", text).split()) >= WORDS_MIN
 
 
-def _entry(block: _Block, scope: str) -> Entry:
+def _entry(block: _Block, scope: str) -> CaptureEntry:
     above = " › ".join(block.headings)  # noqa: RUF001 - a separator between headings
     body = f"{above}\n\n{block.text}" if above else block.text
-    return Entry("", shortened(block.text.replace("**", "")), body, scope)
+    return CaptureEntry("", truncate_first_line(block.text.replace("**", "")), body, scope)

@@ -12,36 +12,36 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from everloop.adapters.files.markdown_folder import not_following
-from everloop.lessons.capture.entries import Mark, Trouble
+from everloop.adapters.files.markdown_folder import open_no_follow
+from everloop.lessons.capture.entries import CaptureProblem, ReadOffset
 from everloop.lessons.capture.settings import CaptureSettings
 
 HEAD_BYTES: Final = 1_024
 
 
-class Line(msgspec.Struct, frozen=True):
+class TailLine(msgspec.Struct, frozen=True):
     """A line with its byte offset."""
 
     offset: int
     content: bytes
 
 
-class Piece(msgspec.Struct, frozen=True):
+class TailChunk(msgspec.Struct, frozen=True):
     """The next lines of a file. `more`: there is another chunk."""
 
-    lines: tuple[Line, ...]
-    mark: Mark
-    troubles: tuple[Trouble, ...] = ()
+    lines: tuple[TailLine, ...]
+    mark: ReadOffset
+    troubles: tuple[CaptureProblem, ...] = ()
     more: bool = False
 
 
-def next_piece(path: Path, mark: Mark, limits: CaptureSettings) -> Piece:
+def read_next_chunk(path: Path, mark: ReadOffset, limits: CaptureSettings) -> TailChunk:
     """The complete lines after a mark, at most about `piece_bytes` of them.
 
     Raises:
         OSError: the file cannot be read.
     """
-    with open(path, "rb", opener=not_following) as file:
+    with open(path, "rb", opener=open_no_follow) as file:
         start = mark.offset if _is_same_file(file, mark) else 0
         file.seek(start)
         content = file.read(limits.piece_bytes)
@@ -52,16 +52,16 @@ def next_piece(path: Path, mark: Mark, limits: CaptureSettings) -> Piece:
         if not more and _is_json(content[end:]):
             end = len(content)
         lines = tuple(_lines(content[:end], start))
-        return Piece(lines, Mark(start + end, _head(file, start + end)), more=more)
+        return TailChunk(lines, ReadOffset(start + end, _head(file, start + end)), more=more)
 
 
-def last_lines(path: Path, bytes_max: int) -> tuple[Line, ...]:
+def last_lines(path: Path, bytes_max: int) -> tuple[TailLine, ...]:
     """The complete lines at the end of a file, in at most `bytes_max` bytes.
 
     Raises:
         OSError: the file cannot be read.
     """
-    with open(path, "rb", opener=not_following) as file:
+    with open(path, "rb", opener=open_no_follow) as file:
         start = max(0, os.fstat(file.fileno()).st_size - bytes_max)
         file.seek(start)
         content = file.read(bytes_max)
@@ -69,33 +69,33 @@ def last_lines(path: Path, bytes_max: int) -> tuple[Line, ...]:
     return tuple(_lines(content[begin : content.rfind(b"\n") + 1], start + begin))
 
 
-def _read_long_line(file: BinaryIO, start: int, name: str, limits: CaptureSettings) -> Piece:
+def _read_long_line(file: BinaryIO, start: int, name: str, limits: CaptureSettings) -> TailChunk:
     """A line longer than a chunk: read in full up to `line_bytes_max`, else skipped."""
     file.seek(start)
     line = file.readline(limits.line_bytes_max)
     if line.endswith(b"\n"):
-        mark = Mark(file.tell(), _head(file, file.tell()))
-        return Piece((Line(start, line),), mark, more=True)
+        mark = ReadOffset(file.tell(), _head(file, file.tell()))
+        return TailChunk((TailLine(start, line),), mark, more=True)
     if len(line) < limits.line_bytes_max:
-        return Piece((), Mark(start, _head(file, start)))
+        return TailChunk((), ReadOffset(start, _head(file, start)))
     while (rest := file.readline(limits.piece_bytes)) and not rest.endswith(b"\n"):
         pass
     if not rest:
-        return Piece((), Mark(start, _head(file, start)))  # the line is not complete yet
+        return TailChunk((), ReadOffset(start, _head(file, start)))  # the line is not complete yet
     problem = f"at byte {start:,}: a line has more than {limits.line_bytes_max:,} bytes"
-    trouble = Trouble(name, problem, "Raise `capture.line_bytes_max` to read it.")
-    return Piece((), Mark(file.tell(), _head(file, file.tell())), (trouble,), more=True)
+    trouble = CaptureProblem(name, problem, "Raise `capture.line_bytes_max` to read it.")
+    return TailChunk((), ReadOffset(file.tell(), _head(file, file.tell())), (trouble,), more=True)
 
 
-def _lines(content: bytes, start: int) -> Iterator[Line]:
+def _lines(content: bytes, start: int) -> Iterator[TailLine]:
     at = start
     for line in content.split(b"\n"):
         if line.strip():
-            yield Line(at, line)
+            yield TailLine(at, line)
         at += len(line) + 1
 
 
-def _is_same_file(file: BinaryIO, mark: Mark) -> bool:
+def _is_same_file(file: BinaryIO, mark: ReadOffset) -> bool:
     size = os.fstat(file.fileno()).st_size
     return size >= mark.offset and _head(file, mark.offset) == mark.head
 

@@ -14,7 +14,7 @@ import msgspec
 
 from everloop.errors import Invalid
 from everloop.lessons.capture.corrections import corrections
-from everloop.lessons.capture.entries import Entry, project_scope, shortened
+from everloop.lessons.capture.entries import CaptureEntry, project_scope, truncate_first_line
 from everloop.lessons.feedback.pretrigger import is_interrupt
 
 USE_TOOL: Final = "__report_use"  # suffix of our tool in hosts: `mcp__everloop__report_use`
@@ -23,7 +23,7 @@ _REMINDER: Final = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTA
 _COMMAND: Final = re.compile(r"[/!]\w|<[a-zA-Z]|Caveat: The messages below")
 
 
-class Spoken(msgspec.Struct, frozen=True):
+class TranscriptMessage(msgspec.Struct, frozen=True):
     """A message or interrupt of a transcript. `answered`: it follows another message.
 
     `lesson_ids` are the lessons that an assistant reported to have used.
@@ -65,7 +65,7 @@ class _Kind(msgspec.Struct):
     type: str = ""
 
 
-def spoken(line: bytes) -> Spoken | None:
+def parse_transcript_line(line: bytes) -> TranscriptMessage | None:
     """Parse a line; None if it is not a message of user or assistant.
 
     Raises:
@@ -84,9 +84,11 @@ def spoken(line: bytes) -> Spoken | None:
     return _to_spoken(read, text, lessons) if text or lessons else None
 
 
-def entries(said: Iterable[Spoken], *, scope: str, characters_max: int) -> list[Entry]:
+def correction_entries(
+    said: Iterable[TranscriptMessage], *, scope: str, characters_max: int
+) -> list[CaptureEntry]:
     """The corrections in user messages, as entries."""
-    found: list[Entry] = []
+    found: list[CaptureEntry] = []
     for each in said:
         if each.kind != "user":
             continue
@@ -96,10 +98,10 @@ def entries(said: Iterable[Spoken], *, scope: str, characters_max: int) -> list[
     return found
 
 
-def _entry(said: Spoken, key: str, quote: str, scope: str) -> Entry:
-    return Entry(
+def _entry(said: TranscriptMessage, key: str, quote: str, scope: str) -> CaptureEntry:
+    return CaptureEntry(
         key=key,
-        description=shortened(quote),
+        description=truncate_first_line(quote),
         body=quote,
         scope=scope or project_scope(said.folder),
         quote=quote,
@@ -144,7 +146,7 @@ def _reported_lessons(message: _Message) -> tuple[str, ...]:
     return tuple(str(call["id"]) for call in calls if call.get("id"))
 
 
-def _to_spoken(line: _Line, text: str, lessons: tuple[str, ...]) -> Spoken | None:
+def _to_spoken(line: _Line, text: str, lessons: tuple[str, ...]) -> TranscriptMessage | None:
     if line.type == "assistant":
         kind: Literal["user", "assistant", "interrupt"] = "assistant"
     elif is_interrupt(text):
@@ -153,7 +155,7 @@ def _to_spoken(line: _Line, text: str, lessons: tuple[str, ...]) -> Spoken | Non
         return None
     else:
         kind = "user"
-    return Spoken(
+    return TranscriptMessage(
         kind=kind,
         text=text,
         turn_id=line.uuid,

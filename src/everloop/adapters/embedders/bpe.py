@@ -24,7 +24,7 @@ def _byte_letters() -> tuple[str, ...]:
 _BYTE_LETTERS = _byte_letters()
 
 
-class BytePairs:
+class BpeTokenizer:
     """A tokenizer that turns a text into ids, with begin and end tokens."""
 
     def __init__(self, tokenizer: Mapping[str, Any]) -> None:
@@ -35,7 +35,7 @@ class BytePairs:
         self._unknown = self._ids["<unk>"]
         self._word = lru_cache(maxsize=50_000)(self._merge)
 
-    def ids(self, text: str, *, tokens_max: int) -> list[int]:
+    def encode(self, text: str, *, tokens_max: int) -> list[int]:
         """The ids of `text`, truncated to `tokens_max` with begin and end tokens kept."""
         room = tokens_max - 2
         found: list[int] = []

@@ -20,7 +20,7 @@ def chosen_embedder(settings: MemorySettings) -> Embedder | None:
     return None
 
 
-def hasty_embedder(settings: MemorySettings, chosen: Embedder) -> Embedder:
+def interactive_embedder(settings: MemorySettings, chosen: Embedder) -> Embedder:
     """The chosen embedder for interactive requests, with a shorter timeout."""
     if settings.embedder == "endpoint":
         return endpoint_embedder(settings, timeout_s=settings.endpoint_wait_s)

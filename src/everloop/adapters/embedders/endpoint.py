@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.adapters.embedders.unit_vectors import unit_vectors
+from everloop.adapters.embedders.unit_vectors import normalise_vectors
 from everloop.errors import Invalid, ModelFailed
 
 BATCH = 64
@@ -53,7 +53,7 @@ class EndpointEmbedder:
             for start in range(0, len(texts), BATCH)
             for row in self._request(list(texts[start : start + BATCH]))
         ]
-        return unit_vectors(
+        return normalise_vectors(
             rows,
             len(texts),
             self._dimensions,

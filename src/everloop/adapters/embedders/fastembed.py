@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.adapters.embedders.unit_vectors import unit_vectors
+from everloop.adapters.embedders.unit_vectors import normalise_vectors
 from everloop.errors import ModelFailed
 
 
@@ -36,7 +36,7 @@ class HubEmbedder:
             rows = list(model.embed(list(texts)))
         except (OSError, RuntimeError, ValueError) as problem:
             raise ModelFailed(f"{self.name} failed: {problem}") from problem
-        return unit_vectors(
+        return normalise_vectors(
             rows, len(texts), self.dimensions, model=self.name, setting="memory.hub_dimensions"
         )
 

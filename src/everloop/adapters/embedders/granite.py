@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.adapters.embedders.bpe import BytePairs
+from everloop.adapters.embedders.bpe import BpeTokenizer
 from everloop.errors import ModelFailed
 
 Floats = NDArray[np.float32]
@@ -42,7 +42,7 @@ class GraniteEmbedder:
         self.name = "granite-embedding-30m-english-int8"
         self.dimensions = 384
         self._pack = pack
-        self._loaded: tuple[BytePairs, _Encoder] | None = None
+        self._loaded: tuple[BpeTokenizer, _Encoder] | None = None
         self._lock = Lock()
 
     def embed(self, texts: Sequence[str]) -> Floats:
@@ -52,13 +52,13 @@ class GraniteEmbedder:
             ModelFailed: the weights are missing or have another hash.
         """
         tokenizer, encoder = self._load()
-        token_ids = [tokenizer.ids(text, tokens_max=TOKENS_MAX) for text in texts]
+        token_ids = [tokenizer.encode(text, tokens_max=TOKENS_MAX) for text in texts]
         vectors = np.empty((len(texts), self.dimensions), np.float32)
         for batch in batches([len(ids) for ids in token_ids]):
             vectors[batch] = encoder.encode([token_ids[row] for row in batch])
         return vectors
 
-    def _load(self) -> "tuple[BytePairs, _Encoder]":
+    def _load(self) -> "tuple[BpeTokenizer, _Encoder]":
         with self._lock:
             if self._loaded is None:
                 self._loaded = _read_pack(self._pack or _installed_pack())
@@ -75,7 +75,7 @@ def _installed_pack() -> Path:
     return Path(spec.origin).parent / PACK
 
 
-def _read_pack(path: Path) -> "tuple[BytePairs, _Encoder]":
+def _read_pack(path: Path) -> "tuple[BpeTokenizer, _Encoder]":
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -88,7 +88,7 @@ def _read_pack(path: Path) -> "tuple[BytePairs, _Encoder]":
     header_end = 16 + int.from_bytes(raw[8:16], "little")
     header = json.loads(raw[16:header_end])
     tokenizer_end = header_end + header["tokenizer_len"]
-    tokenizer = BytePairs(json.loads(raw[header_end:tokenizer_end]))
+    tokenizer = BpeTokenizer(json.loads(raw[header_end:tokenizer_end]))
     return tokenizer, _Encoder(header["arch"], _tensors(header["tensors"], raw, tokenizer_end))
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from everloop.errors import ModelFailed
 
 
-def unit_vectors(
+def normalise_vectors(
     rows: Sequence[Any], count: int, dimensions: int, *, model: str, setting: str
 ) -> NDArray[np.float32]:
     """Normalise `count` vectors to unit length; a zero vector stays zero.

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 from typing import IO, Final
 
-from everloop.adapters.exports.files import Part
+from everloop.adapters.exports.files import ExportPart
 from everloop.adapters.files.store import FileStore
 from everloop.thread.model.events import Attachment
-from everloop.thread.transfer.parsed_export import Beside
+from everloop.thread.transfer.parsed_export import ParsedFile
 
 CHUNK: Final = 1 << 20
 UNKNOWN: Final = "application/octet-stream"
@@ -22,7 +22,7 @@ _SIGNATURES: Final = (  # file signatures: services export images under names wi
 )
 
 
-def kept(store: FileStore, wanted: Beside, part: Part) -> Attachment:
+def store_file(store: FileStore, wanted: ParsedFile, part: ExportPart) -> Attachment:
     """Store a file of an export.
 
     Raises:
@@ -31,16 +31,16 @@ def kept(store: FileStore, wanted: Beside, part: Part) -> Attachment:
     with part.open() as file:
         first = file.read(CHUNK)
         kind = _media_type(wanted, part.name, first)
-        return store.keep(wanted.name or part.name, kind, _rest_of(first, file))
+        return store.store(wanted.name or part.name, kind, _rest_of(first, file))
 
 
-def kept_text(store: FileStore, wanted: Beside) -> Attachment:
+def store_text(store: FileStore, wanted: ParsedFile) -> Attachment:
     """Store the extracted text of a file, if an export has nothing else of it.
 
     Raises:
         Invalid: the text is too large.
     """
-    return store.keep(wanted.name, "text/plain", (wanted.text.encode(errors="replace"),))
+    return store.store(wanted.name, "text/plain", (wanted.text.encode(errors="replace"),))
 
 
 def _rest_of(first: bytes, file: IO[bytes]) -> Iterator[bytes]:
@@ -49,7 +49,7 @@ def _rest_of(first: bytes, file: IO[bytes]) -> Iterator[bytes]:
         yield more
 
 
-def _media_type(wanted: Beside, name: str, first: bytes) -> str:
+def _media_type(wanted: ParsedFile, name: str, first: bytes) -> str:
     """The media type: by file signature, else as the export says, else by file name."""
     by_sign = next((kind for sign, kind in _SIGNATURES if sign.match(first)), "")
     said = wanted.media_type if _TYPE.fullmatch(wanted.media_type) else ""

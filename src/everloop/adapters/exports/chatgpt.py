@@ -9,9 +9,14 @@ from typing import Any, cast
 
 import msgspec
 
-from everloop.adapters.exports.timestamps import at_moment
+from everloop.adapters.exports.timestamps import to_utc_timestamp
 from everloop.errors import Invalid
-from everloop.thread.transfer.parsed_export import Beside, Chat, Said, Trouble
+from everloop.thread.transfer.parsed_export import (
+    ImportProblem,
+    ParsedChat,
+    ParsedFile,
+    ParsedMessage,
+)
 
 KIND = "chatgpt"
 ROLES = ("user", "assistant")
@@ -61,10 +66,12 @@ class _Conversation(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Conversation).decode
 
 
-def chat_of(element: bytes, place: str, done: int) -> Iterator[Chat | Trouble]:
+def parse_conversation(
+    element: bytes, place: str, done: int
+) -> Iterator[ParsedChat | ImportProblem]:
     """Parse a conversation; problems come before it."""
     read = _decode(element)
-    said: list[Said] = []
+    said: list[ParsedMessage] = []
     before = read.create_time  # some messages have no time of their own
     for number, message in enumerate(_path(read), start=1):
         text, files = _text(message), _files(message)
@@ -72,14 +79,14 @@ def chat_of(element: bytes, place: str, done: int) -> Iterator[Chat | Trouble]:
             continue
         before = message.create_time or before
         try:
-            at = at_moment(before)
+            at = to_utc_timestamp(before)
         except Invalid as problem:
-            yield Trouble(f"{place}, message {number}", str(problem))
+            yield ImportProblem(f"{place}, message {number}", str(problem))
             continue
         role = "user" if message.author.role == "user" else "assistant"
-        said.append(Said(message.id, role, text, at, _author(message), files=files))
+        said.append(ParsedMessage(message.id, role, text, at, _author(message), files=files))
     named = read.conversation_id or read.id or (said[0].external_id if said else "")
-    yield Chat(named, read.title or "", tuple(said), done)
+    yield ParsedChat(named, read.title or "", tuple(said), done)
 
 
 def _path(read: _Conversation) -> list[_Message]:
@@ -109,19 +116,19 @@ def _is_shown(message: _Message) -> bool:
     return spoken and not hidden
 
 
-def _files(message: _Message) -> tuple[Beside, ...]:
+def _files(message: _Message) -> tuple[ParsedFile, ...]:
     """The images, audio and attachments of a message, without duplicates."""
     if not _is_shown(message) or message.author.role not in (*ROLES, "tool"):
         return ()
-    found: dict[str, Beside] = {}
+    found: dict[str, ParsedFile] = {}
     for file in (message.metadata.attachments if message.metadata else None) or ():
         key, name = str(file.get("id") or ""), str(file.get("name") or "")
         kind = str(file.get("mime_type") or file.get("mimeType") or "")
-        found[key or name] = Beside(name or key, key, kind)
+        found[key or name] = ParsedFile(name or key, key, kind)
     for part in message.content.parts or ():
         if isinstance(part, dict):
             key = _file_id(cast("dict[str, Any]", part))
-            found.setdefault(key, Beside(key or NAMELESS, key))
+            found.setdefault(key, ParsedFile(key or NAMELESS, key))
     return tuple(found.values())
 
 

@@ -5,9 +5,14 @@ from typing import Any
 
 import msgspec
 
-from everloop.adapters.exports.timestamps import at_moment
+from everloop.adapters.exports.timestamps import to_utc_timestamp
 from everloop.errors import Invalid
-from everloop.thread.transfer.parsed_export import Beside, Chat, Said, Trouble
+from everloop.thread.transfer.parsed_export import (
+    ImportProblem,
+    ParsedChat,
+    ParsedFile,
+    ParsedMessage,
+)
 
 KIND = "claude"
 ROLES = {"human": "user", "assistant": "assistant"}
@@ -32,22 +37,24 @@ class _Conversation(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Conversation).decode
 
 
-def chat_of(element: bytes, place: str, done: int) -> Iterator[Chat | Trouble]:
+def parse_conversation(
+    element: bytes, place: str, done: int
+) -> Iterator[ParsedChat | ImportProblem]:
     """Parse a conversation; problems come before it."""
     read = _decode(element)
-    said: list[Said] = []
+    said: list[ParsedMessage] = []
     for number, message in enumerate(read.chat_messages, start=1):
         role, text, files = ROLES.get(message.sender), _text(message), _files(message)
         if role is None or not (text or files):
             continue
         try:
-            at = at_moment(message.created_at)
+            at = to_utc_timestamp(message.created_at)
         except Invalid as problem:
-            yield Trouble(f"{place}, message {number}", str(problem))
+            yield ImportProblem(f"{place}, message {number}", str(problem))
             continue
         author = "user" if role == "user" else KIND
-        said.append(Said(message.uuid, role, text, at, author, files=files))
-    yield Chat(read.uuid, read.name or "", tuple(said), done)
+        said.append(ParsedMessage(message.uuid, role, text, at, author, files=files))
+    yield ParsedChat(read.uuid, read.name or "", tuple(said), done)
 
 
 def _text(message: _Message) -> str:
@@ -61,12 +68,12 @@ def _text(message: _Message) -> str:
     return words.strip()
 
 
-def _files(message: _Message) -> tuple[Beside, ...]:
+def _files(message: _Message) -> tuple[ParsedFile, ...]:
     """The attachments. The export has the text of documents, and only the name of images."""
-    found: dict[str, Beside] = {}
+    found: dict[str, ParsedFile] = {}
     for file in (*(message.attachments or ()), *(message.files or ())):
         name = str(file.get("file_name") or "")
         if name and name not in found:
             text = str(file.get("extracted_content") or "")
-            found[name] = Beside(name, str(file.get("file_uuid") or ""), text=text)
+            found[name] = ParsedFile(name, str(file.get("file_uuid") or ""), text=text)
     return tuple(found.values())

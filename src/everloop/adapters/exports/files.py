@@ -15,15 +15,15 @@ from typing import IO, Final
 import msgspec
 
 from everloop.errors import Invalid, NotFound
-from everloop.thread.queries.files import FILES
-from everloop.thread.settings import Importing
+from everloop.thread.queries.files import FILES_FOLDER
+from everloop.thread.settings import ImportLimits
 
 EDGE: Final = 4_096  # bytes at both ends of a file that go into its fingerprint
 SMALL: Final = 10_000_000  # bytes up to which any compression ratio is accepted
 _SEPARATORS: Final = re.compile(r"[-.]")
 
 
-class Part(msgspec.Struct, frozen=True):
+class ExportPart(msgspec.Struct, frozen=True):
     """One file of an export."""
 
     name: str
@@ -32,7 +32,7 @@ class Part(msgspec.Struct, frozen=True):
     open: Callable[[], IO[bytes]]
 
 
-def parts_of(path: Path, limits: Importing) -> list[Part]:
+def json_parts(path: Path, limits: ImportLimits) -> list[ExportPart]:
     """The JSON files of an export, sorted by name.
 
     Raises:
@@ -58,12 +58,12 @@ def parts_of(path: Path, limits: Importing) -> list[Part]:
     return found
 
 
-def others_of(path: Path, limits: Importing) -> dict[str, Callable[[], Part]]:
+def attachment_parts(path: Path, limits: ImportLimits) -> dict[str, Callable[[], ExportPart]]:
     """Every other file of an export, by its name and by the id prefixes of its name.
 
     For a single-file export, they are in the folder `files` next to it.
     """
-    found: dict[str, Callable[[], Part]] = {}
+    found: dict[str, Callable[[], ExportPart]] = {}
     if path.is_file() and zipfile.is_zipfile(path):
         archive = zipfile.ZipFile(path)
         for info in archive.infolist():
@@ -71,13 +71,15 @@ def others_of(path: Path, limits: Importing) -> dict[str, Callable[[], Part]]:
                 name = PurePosixPath(info.filename).name
                 _index_file(found, name, partial(_zip_part, archive, info, limits))
         return found
-    for file in sorted((path if path.is_dir() else path.parent / FILES).rglob("*")):
+    for file in sorted((path if path.is_dir() else path.parent / FILES_FOLDER).rglob("*")):
         if file.is_file() and not file.is_symlink():
             _index_file(found, file.name, partial(_file_part, file, file.name))
     return found
 
 
-def _index_file(found: dict[str, Callable[[], Part]], name: str, part: Callable[[], Part]) -> None:
+def _index_file(
+    found: dict[str, Callable[[], ExportPart]], name: str, part: Callable[[], ExportPart]
+) -> None:
     """Index a file by name and id prefix: services put an id and `-` or `.` before the name."""
     if name.endswith((".json", ".jsonl")):
         return
@@ -86,7 +88,7 @@ def _index_file(found: dict[str, Callable[[], Part]], name: str, part: Callable[
         found.setdefault(name[: mark.start()], part)
 
 
-def identity(parts: list[Part]) -> str:
+def export_fingerprint(parts: list[ExportPart]) -> str:
     """A fingerprint of the files: the same wherever they are."""
     known = "\n".join(f"{Path(part.name).name} {part.size} {part.mark}" for part in parts)
     return hashlib.sha256(known.encode()).hexdigest()
@@ -98,17 +100,17 @@ def _json_files(folder: Path) -> list[Path]:
     return sorted(file for file in found if file.is_file() and not file.is_symlink())
 
 
-def _file_part(path: Path, name: str) -> Part:
+def _file_part(path: Path, name: str) -> ExportPart:
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(0)
         edges = file.read(EDGE)
         file.seek(max(0, size - EDGE))
         edges += file.read(EDGE)
-    return Part(name, size, hashlib.sha256(edges).hexdigest(), lambda: path.open("rb"))
+    return ExportPart(name, size, hashlib.sha256(edges).hexdigest(), lambda: path.open("rb"))
 
 
-def _zip_parts(path: Path, limits: Importing) -> list[Part]:
+def _zip_parts(path: Path, limits: ImportLimits) -> list[ExportPart]:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, NotImplementedError) as problem:
@@ -118,7 +120,7 @@ def _zip_parts(path: Path, limits: Importing) -> list[Part]:
     return [_zip_part(archive, info, limits) for info in wanted]
 
 
-def _zip_part(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limits: Importing) -> Part:
+def _zip_part(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limits: ImportLimits) -> ExportPart:
     packed = max(info.compress_size, 1)
     if info.file_size > SMALL and info.file_size > packed * limits.packed_max:
         raise Invalid(
@@ -132,4 +134,4 @@ def _zip_part(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limits: Importing
         except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as problem:
             raise Invalid(f"{info.filename} cannot be unpacked: {problem}") from problem
 
-    return Part(info.filename, info.file_size, f"{info.CRC:08x}", opened)
+    return ExportPart(info.filename, info.file_size, f"{info.CRC:08x}", opened)

@@ -14,7 +14,7 @@ CHUNK: Final = 1 << 20
 _SKIP: Final = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
 
 
-def elements(
+def list_elements(
     file: BinaryIO, name: str, *, bytes_max: int, depth_max: int
 ) -> Iterator[tuple[int, bytes]]:
     """The objects and lists in a JSON list, each with its end offset.

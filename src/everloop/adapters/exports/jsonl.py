@@ -11,12 +11,17 @@ from typing import IO, Final, NamedTuple
 
 import msgspec
 
-from everloop.adapters.capture.transcript import Spoken, spoken
-from everloop.adapters.exports.timestamps import at_moment
+from everloop.adapters.capture.transcript import TranscriptMessage, parse_transcript_line
+from everloop.adapters.exports.timestamps import to_utc_timestamp
 from everloop.errors import Invalid
 from everloop.thread.model.commands import HOME
 from everloop.thread.model.events import Attachment
-from everloop.thread.transfer.parsed_export import Beside, Chat, Said, Trouble
+from everloop.thread.transfer.parsed_export import (
+    ImportProblem,
+    ParsedChat,
+    ParsedFile,
+    ParsedMessage,
+)
 
 CLAUDE_CODE: Final = "claude-code"
 JSONL: Final = "jsonl"
@@ -25,7 +30,7 @@ OURS: Final = re.compile(r"msg-[A-Za-z0-9_-]{1,100}")
 OUR_THREAD: Final = re.compile(rf"{HOME}|thr-[A-Za-z0-9_-]{{1,100}}")
 
 
-class Place(NamedTuple):
+class PartContext(NamedTuple):
     """A file of an export: its name, the bytes before it, and limits."""
 
     name: str
@@ -48,23 +53,25 @@ class _Line(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-def transcript(file: IO[bytes], place: Place) -> Iterator[Chat | Trouble]:
+def parse_transcript(file: IO[bytes], place: PartContext) -> Iterator[ParsedChat | ImportProblem]:
     """Parse a Claude Code transcript, in batches of messages."""
     held = _Batcher(place.batch)
     for number, end, line in _lines(file, place):
         try:
-            said = spoken(line)
+            said = parse_transcript_line(line)
             if said is None or said.kind == "interrupt" or not said.text:
                 continue
-            message = Said(said.turn_id, said.kind, said.text, at_moment(said.at), _author(said))
+            message = ParsedMessage(
+                said.turn_id, said.kind, said.text, to_utc_timestamp(said.at), _author(said)
+            )
         except Invalid as problem:
-            yield Trouble(f"{place.name}, line {number}", str(problem))
+            yield ImportProblem(f"{place.name}, line {number}", str(problem))
             continue
         yield from held.add((said.session, _title(said), ""), message, place.before + end)
     yield from held.rest()
 
 
-def plain(file: IO[bytes], place: Place) -> Iterator[Chat | Trouble]:
+def parse_jsonl(file: IO[bytes], place: PartContext) -> Iterator[ParsedChat | ImportProblem]:
     """Parse our own format, in batches of messages."""
     held, said = _Batcher(place.batch), dict[str, int]()
     for number, end, line in _lines(file, place):
@@ -72,7 +79,7 @@ def plain(file: IO[bytes], place: Place) -> Iterator[Chat | Trouble]:
             read = _decode(line)
             message = _to_message(read, said)
         except (Invalid, msgspec.MsgspecError, ValueError, RecursionError) as problem:
-            yield Trouble(f"{place.name}, line {number}", str(problem))
+            yield ImportProblem(f"{place.name}, line {number}", str(problem))
             continue
         if message is not None:
             named = read.thread or place.name
@@ -98,10 +105,12 @@ class _Batcher:
         self._batch = batch
         self._chat = ("", "", "")
         self._titles: dict[str, str] = {}
-        self._messages: list[Said] = []
+        self._messages: list[ParsedMessage] = []
         self._done = 0
 
-    def add(self, chat: tuple[str, str, str], message: Said, done: int) -> Iterator[Chat]:
+    def add(
+        self, chat: tuple[str, str, str], message: ParsedMessage, done: int
+    ) -> Iterator[ParsedChat]:
         named, heading, ours = chat
         title = self._titles.setdefault(named, heading)
         if self._messages and (self._chat[0] != named or len(self._messages) >= self._batch):
@@ -109,14 +118,14 @@ class _Batcher:
         self._chat, self._done = (named, title, ours), done
         self._messages.append(message)
 
-    def rest(self) -> Iterator[Chat]:
+    def rest(self) -> Iterator[ParsedChat]:
         if self._messages:
             named, title, ours = self._chat
-            yield Chat(named, title, tuple(self._messages), self._done, ours)
+            yield ParsedChat(named, title, tuple(self._messages), self._done, ours)
             self._messages = []
 
 
-def _lines(file: IO[bytes], place: Place) -> Iterator[tuple[int, int, bytes]]:
+def _lines(file: IO[bytes], place: PartContext) -> Iterator[tuple[int, int, bytes]]:
     """Each line with its number and end offset.
 
     Raises:
@@ -134,19 +143,20 @@ def _lines(file: IO[bytes], place: Place) -> Iterator[tuple[int, int, bytes]]:
             yield number, end, line
 
 
-def _to_message(read: _Line, known: dict[str, int]) -> Said | None:
+def _to_message(read: _Line, known: dict[str, int]) -> ParsedMessage | None:
     if read.role not in ("user", "assistant"):
         raise Invalid(f"{read.role!r} is not a role")
-    at = at_moment(read.at)
+    at = to_utc_timestamp(read.at)
     if not (read.text.strip() or read.attachments):
         return None
     author = read.author or ("user" if read.role == "user" else JSONL)
     ours = read.id if OURS.fullmatch(read.id) else ""
     files = tuple(
-        Beside(one.name, media_type=one.media_type, digest=one.digest) for one in read.attachments
+        ParsedFile(one.name, media_type=one.media_type, digest=one.digest)
+        for one in read.attachments
     )
     external = ours or _content_id(read, at, known)
-    return Said(external, read.role, read.text, at, author, ours, files)
+    return ParsedMessage(external, read.role, read.text, at, author, ours, files)
 
 
 def _content_id(read: _Line, at: str, known: dict[str, int]) -> str:
@@ -157,11 +167,11 @@ def _content_id(read: _Line, at: str, known: dict[str, int]) -> str:
     return f"{digest}-{known[digest]}"
 
 
-def _author(said: Spoken) -> str:
+def _author(said: TranscriptMessage) -> str:
     return "user" if said.kind == "user" else CLAUDE_CODE
 
 
-def _title(said: Spoken) -> str:
+def _title(said: TranscriptMessage) -> str:
     words = " ".join(said.text.split())
     short = words if len(words) <= TITLE else f"{words[: TITLE - 1]}…"
     return f"{said.folder}: {short}" if said.folder else short

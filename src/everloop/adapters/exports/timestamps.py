@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from everloop.errors import Invalid
-from everloop.thread.model.decide_imports import said_at
+from everloop.thread.model.decide_imports import parse_timestamp
 
 
-def at_moment(written: Any) -> str:
+def to_utc_timestamp(written: Any) -> str:
     """Convert a timestamp to ISO 8601 in UTC.
 
     Raises:
@@ -18,7 +18,7 @@ def at_moment(written: Any) -> str:
             at = datetime.fromtimestamp(written, UTC)
         except (ValueError, OverflowError, OSError):
             raise Invalid(f"{written!r} is not a time") from None
-        return said_at(at.isoformat()).isoformat()
+        return parse_timestamp(at.isoformat()).isoformat()
     if not isinstance(written, str):
         raise Invalid(f"{written!r} is not a time")
-    return said_at(written.strip()).astimezone(UTC).isoformat()
+    return parse_timestamp(written.strip()).astimezone(UTC).isoformat()

@@ -10,27 +10,32 @@ from everloop.adapters.files.store import FileStore
 from everloop.log import Log
 from everloop.thread.model.events import Attachment
 from everloop.thread.queries.threads import Thread
-from everloop.thread.transfer.export_threads import ENDINGS, name_of, pieces_of, place_of
+from everloop.thread.transfer.export_threads import (
+    ENDINGS,
+    attachment_path,
+    export_file_name,
+    export_thread,
+)
 
 SENT = 1 << 16  # minimum size of a chunk in bytes
 
 
-def as_zip(log: Log, threads: Sequence[Thread], store: FileStore) -> Iterator[bytes]:
+def zip_threads(log: Log, threads: Sequence[Thread], store: FileStore) -> Iterator[bytes]:
     """The zip in chunks."""
     found: dict[str, Attachment] = {}
 
     def put(file: Attachment) -> str:
-        if place_of(file) not in found and store.read(file) is None:
+        if attachment_path(file) not in found and store.read(file) is None:
             return ""  # the file is missing or damaged
-        found[place_of(file)] = file
-        return place_of(file)
+        found[attachment_path(file)] = file
+        return attachment_path(file)
 
     sink = _Buffer()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
         for thread in threads:
             for form in ENDINGS:
-                with archive.open(name_of(thread, form), "w", force_zip64=True) as page:
-                    for piece in pieces_of(log, thread, form, put):
+                with archive.open(export_file_name(thread, form), "w", force_zip64=True) as page:
+                    for piece in export_thread(log, thread, form, put):
                         page.write(piece)
                         yield from sink.full()
         for place, file in found.items():

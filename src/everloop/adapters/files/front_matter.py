@@ -23,7 +23,7 @@ WIDTH: Final = 10_000  # lines are not wrapped
 _PLAIN = re.compile(r"^([\w-]+: +)([^\s\"'|>#].*?) *$", re.MULTILINE)
 
 
-class Head:
+class FrontMatter:
     """The front matter of a page, `---` lines included."""
 
     def __init__(self, head: str) -> None:
@@ -33,7 +33,7 @@ class Head:
         """The fields as strings, lists and maps."""
         return cast("dict[str, Any]", _to_plain(self._node)) if self._node else {}
 
-    def changed(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    def apply_changes(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         """The front matter with the changes between two sets of fields applied."""
         pairs = [(_key(key), key, value) for key, value in self._node.value] if self._node else []
         gone = {_normalise_name(name) for name in before if name not in after}
@@ -56,7 +56,7 @@ class Head:
         return fenced(yaml.MappingNode(_MAP, [(key, value) for _, key, value in kept], None, None))
 
 
-def parted(page: str) -> tuple[str, str]:
+def split_front_matter(page: str) -> tuple[str, str]:
     """Split a page into front matter and body, without loss: joined, they are the page.
 
     Raises:
@@ -72,7 +72,7 @@ def parted(page: str) -> tuple[str, str]:
     return head, body
 
 
-def new_head(fields: Mapping[str, Any]) -> str:
+def new_front_matter(fields: Mapping[str, Any]) -> str:
     """Front matter with these fields."""
     return fenced(_to_node(dict(fields)))
 

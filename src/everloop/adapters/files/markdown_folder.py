@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 
 from everloop.errors import Invalid, NotFound
-from everloop.memory.browse.queries import handle
-from everloop.memory.markdown.folder import Page
+from everloop.memory.browse.queries import short_id
+from everloop.memory.markdown.folder import PageFile
 from everloop.memory.projections.queries import Item
 
 SUFFIX = ".md"
@@ -43,7 +43,7 @@ class MarkdownFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def make(self) -> None:
+    def create(self) -> None:
         """Create the folder if it is missing, readable by its owner only.
 
         Raises:
@@ -53,7 +53,7 @@ class MarkdownFolder:
             raise Invalid(f"{self.path} is not a folder", hint="Choose a folder.")
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def pages(self) -> list[Page]:
+    def pages(self) -> list[PageFile]:
         """Every page, sorted by name; an unreadable page has a `problem`.
 
         Raises:
@@ -63,11 +63,11 @@ class MarkdownFolder:
             raise NotFound(f"no folder {self.path}", hint="`everloop memories export` creates one.")
         return sorted(self._walk(self.path, DEPTH_MAX), key=lambda page: page.name)
 
-    def still_says(self, page: Page) -> bool:
+    def is_unchanged(self, page: PageFile) -> bool:
         """Whether a page is unchanged since it was read."""
         return self._read(self.path / page.name) == page
 
-    def exported(self) -> tuple[str, ...]:
+    def exported_ids(self) -> tuple[str, ...]:
         """The ids of the items that pages were written for.
 
         Raises:
@@ -83,17 +83,17 @@ class MarkdownFolder:
                 f"{LEDGER} in {self.path} cannot be read", hint="Delete that file and export again."
             ) from problem
 
-    def note(self, item_ids: Iterable[str]) -> None:
+    def save_exported_ids(self, item_ids: Iterable[str]) -> None:
         """Store the ids of the items that have a page here."""
         ledger = _ExportLedger(tuple(sorted(set(item_ids))))
-        if ledger.exported != self.exported():
+        if ledger.exported != self.exported_ids():
             self.write(LEDGER, msgspec.json.encode(ledger).decode() + "\n")
 
     def write(self, name: str, content: str) -> None:
         """Write a file of this folder atomically. A symbolic link in its place is replaced."""
-        write_whole(self.path / name, content.encode())
+        write_atomically(self.path / name, content.encode())
 
-    def _walk(self, folder: Path, depth: int) -> Iterator[Page]:
+    def _walk(self, folder: Path, depth: int) -> Iterator[PageFile]:
         with os.scandir(folder) as entries:
             for entry in sorted(entries, key=lambda each: each.name):
                 if entry.name.startswith("."):
@@ -104,25 +104,25 @@ class MarkdownFolder:
                 elif entry.name.endswith(SUFFIX):
                     yield self._read(path)
 
-    def _read(self, path: Path) -> Page:
+    def _read(self, path: Path) -> PageFile:
         name = path.relative_to(self.path).as_posix()
-        content, problem, hint = read_whole(path, name)
+        content, problem, hint = read_limited(path, name)
         if problem:
-            return Page(name, problem=problem, hint=hint)
+            return PageFile(name, problem=problem, hint=hint)
         try:
-            return Page(name, content.decode())
+            return PageFile(name, content.decode())
         except UnicodeDecodeError as failure:
             line = content[: failure.start].count(b"\n") + 1
-            return Page(name, problem=f"line {line}: not UTF-8", hint="Save it as UTF-8.")
+            return PageFile(name, problem=f"line {line}: not UTF-8", hint="Save it as UTF-8.")
 
 
-def read_whole(path: Path, name: str) -> tuple[bytes, str, str]:
+def read_limited(path: Path, name: str) -> tuple[bytes, str, str]:
     """The content of a file, or a problem and a hint."""
     problem, hint = _refusal(path, name)
     if problem:
         return b"", problem, hint
     try:
-        with open(path, "rb", opener=not_following) as file:
+        with open(path, "rb", opener=open_no_follow) as file:
             content = file.read(BYTES_MAX + 1)
     except OSError as failure:
         return b"", f"it cannot be read: {failure.strerror}", "Check the file and its permissions."
@@ -131,7 +131,7 @@ def read_whole(path: Path, name: str) -> tuple[bytes, str, str]:
     return content, "", ""
 
 
-def write_whole(target: Path, content: bytes, *, mode: int = PRIVATE) -> None:
+def write_atomically(target: Path, content: bytes, *, mode: int = PRIVATE) -> None:
     """Write a file atomically. A symbolic link in its place is replaced."""
     handle_, waiting = tempfile.mkstemp(dir=target.parent, prefix=".everloop-")
     try:
@@ -153,7 +153,7 @@ def page_name(item: Item, taken: set[str]) -> str:
     plain = unicodedata.normalize("NFC", item.title).casefold()
     slug = _DASHES.sub("-", _slugify(plain))[:SLUG_LENGTH].strip("-") or "untitled"
     whole = sha256(item.item_id.encode()).hexdigest()
-    ends = [handle(item.item_id)] if _SAFE_ID.fullmatch(item.item_id) else []
+    ends = [short_id(item.item_id)] if _SAFE_ID.fullmatch(item.item_id) else []
     for end in (*ends, whole[:8], whole):
         name = f"{slug}-{end}{SUFFIX}"
         if name.casefold() not in taken:
@@ -183,6 +183,6 @@ def _refusal(path: Path, name: str) -> tuple[str, str]:
     return "", ""
 
 
-def not_following(path: str, flags: int) -> int:
+def open_no_follow(path: str, flags: int) -> int:
     """An opener that does not follow symbolic links and does not block on pipes."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

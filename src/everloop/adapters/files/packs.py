@@ -13,18 +13,23 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from everloop.adapters.files.front_matter import Head, new_head, parted
-from everloop.adapters.files.markdown_folder import PRIVATE, MarkdownFolder, read_whole, write_whole
+from everloop.adapters.files.front_matter import FrontMatter, new_front_matter, split_front_matter
+from everloop.adapters.files.markdown_folder import (
+    PRIVATE,
+    MarkdownFolder,
+    read_limited,
+    write_atomically,
+)
 from everloop.errors import Invalid, NotFound, Rejected
 from everloop.lessons.crew.events import Skill, SkillFile
-from everloop.lessons.crew.fields import named
-from everloop.lessons.crew.pack import Offer, OfferSort, Pack
-from everloop.lessons.crew.skill_page import head_of, skill_of
-from everloop.lessons.crew.validation import PAGE, check_name
-from everloop.memory.markdown.folder import Page, Trouble
+from everloop.lessons.crew.fields import normalise_names
+from everloop.lessons.crew.pack import Pack, PackEntry, PackEntrySort
+from everloop.lessons.crew.skill_page import front_matter_fields, parse_skill
+from everloop.lessons.crew.validation import SKILL_FILE, check_name
+from everloop.memory.markdown.folder import PageFile, PageProblem
 
 ABOUT: Final = "pack.json"
-SHELVES: Final[dict[str, OfferSort]] = {
+SHELVES: Final[dict[str, PackEntrySort]] = {
     "lessons": "lesson",
     "skills": "skill",
     "personas": "persona",
@@ -55,27 +60,27 @@ def read_pack(path: Path) -> Pack:
         Invalid: it is not a pack.
     """
     if path.is_dir():
-        pack = read_folder(path)
+        pack = read_pack_folder(path)
         pack_id = _read_pack_file(path).id or path.resolve().name.casefold()
         return msgspec.structs.replace(pack, pack_id=check_name(pack_id))
     if not path.is_file():
         raise NotFound(f"no pack at {path}", hint="Give the path of a folder or a JSON file.")
     document = _read_json(path, _Document)
-    offers: list[Offer] = []
-    troubles: list[Trouble] = []
+    offers: list[PackEntry] = []
+    troubles: list[PageProblem] = []
     for shelf, sort in SHELVES.items():
         for number, fields in enumerate(getattr(document, shelf)):
             source = f"{shelf}[{number}]"
             if isinstance(fields, dict):
-                offers.append(Offer(sort, source, cast("dict[str, Any]", fields)))
+                offers.append(PackEntry(sort, source, cast("dict[str, Any]", fields)))
             else:
                 troubles.append(
-                    Trouble(source, "it is not a JSON object", "Write its fields in braces.")
+                    PageProblem(source, "it is not a JSON object", "Write its fields in braces.")
                 )
     return Pack(check_name(document.id), tuple(offers), tuple(troubles))
 
 
-def read_folder(path: Path) -> Pack:
+def read_pack_folder(path: Path) -> Pack:
     """Read the pages of a folder, with problems; the result has no pack id yet.
 
     Raises:
@@ -83,7 +88,7 @@ def read_folder(path: Path) -> Pack:
     """
     pages = MarkdownFolder(path).pages()
     homes = _skill_folders(pages)
-    offers: list[Offer] = []
+    offers: list[PackEntry] = []
     troubles = [*_report_links(path), *_report_links(path / "skills")]
     for page in pages:
         sort = _page_kind(page.name, homes)
@@ -92,84 +97,84 @@ def read_folder(path: Path) -> Pack:
         try:
             offers.append(_read_offer(path, page, sort))
         except Rejected as problem:
-            troubles.append(Trouble(page.name, str(problem), problem.hint))
+            troubles.append(PageProblem(page.name, str(problem), problem.hint))
     return Pack("", tuple(offers), tuple(troubles))
 
 
-def page_of(name: str, skill: Skill) -> str:
+def render_skill_page(name: str, skill: Skill) -> str:
     """The Markdown page of a skill: as imported if unchanged, else with its changes."""
-    head = Head(skill.front_matter)
-    fields = {**named(head.fields()), "body": skill.body}
-    before, after = head_of(name, skill_of(fields)), head_of(name, skill)
+    head = FrontMatter(skill.front_matter)
+    fields = {**normalise_names(head.fields()), "body": skill.body}
+    before, after = front_matter_fields(name, parse_skill(fields)), front_matter_fields(name, skill)
     if before == after:
         return skill.front_matter + skill.body
-    kept = head.changed(before, after) if skill.front_matter else new_head(after)
+    kept = head.apply_changes(before, after) if skill.front_matter else new_front_matter(after)
     return kept + skill.body
 
 
-def write_skill(folder: Path, name: str, skill: Skill) -> tuple[list[str], list[Trouble]]:
+def write_skill(folder: Path, name: str, skill: Skill) -> tuple[list[str], list[PageProblem]]:
     """Write a skill's page and files. Existing files that differ are reported and left alone.
 
     Returns the names of the written files, and the problems.
     """
     home = folder / check_name(name)
-    contents = {PAGE: (page_of(name, skill).encode(), False)}
+    contents = {SKILL_FILE: (render_skill_page(name, skill).encode(), False)}
     contents |= {file.path: (_bytes(file), file.executable) for file in skill.files}
     written: list[str] = []
-    troubles: list[Trouble] = []
+    troubles: list[PageProblem] = []
     for path, (content, executable) in contents.items():
         shown = f"{name}/{path}"
         try:
             if _write_if_missing(home, path, content, executable=executable):
                 written.append(shown)
         except Rejected as problem:
-            troubles.append(Trouble(shown, str(problem), problem.hint))
+            troubles.append(PageProblem(shown, str(problem), problem.hint))
     return written, troubles
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def _report_links(folder: Path) -> Iterator[Trouble]:
+def _report_links(folder: Path) -> Iterator[PageProblem]:
     """Report skills that are symbolic links, because links are not followed."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.is_symlink() and (path / PAGE).is_file():
+        if path.is_symlink() and (path / SKILL_FILE).is_file():
             hint = "Links are not followed: use the folder that it points to."
-            yield Trouble(path.name, "it is a symbolic link", hint)
+            yield PageProblem(path.name, "it is a symbolic link", hint)
 
 
-def _skill_folders(pages: Sequence[Page]) -> set[str]:
+def _skill_folders(pages: Sequence[PageFile]) -> set[str]:
     """The folders of skills. A `SKILL.md` deeper inside a skill is one of its files."""
     found: set[str] = set()
     for page in sorted(pages, key=lambda each: each.name.count("/")):
         home = PurePosixPath(page.name).parent
-        if page.name.endswith(PAGE) and home.joinpath(PAGE).as_posix() == page.name:
+        if page.name.endswith(SKILL_FILE) and home.joinpath(SKILL_FILE).as_posix() == page.name:
             above = {each.as_posix() for each in home.parents}
             if above.isdisjoint(found):
                 found.add(home.as_posix())
     return found
 
 
-def _page_kind(name: str, homes: set[str]) -> OfferSort | None:
+def _page_kind(name: str, homes: set[str]) -> PackEntrySort | None:
     """The kind of a page: a skill by its file name, others by their folder."""
     path = PurePosixPath(name)
-    if path.name == PAGE and path.parent.as_posix() in homes:
+    if path.name == SKILL_FILE and path.parent.as_posix() in homes:
         return "skill"
     shelf = path.parts[0] if len(path.parts) == 2 else ""
     return SHELVES.get(shelf) if shelf != "skills" else None
 
 
-def _read_offer(root: Path, page: Page, sort: OfferSort) -> Offer:
+def _read_offer(root: Path, page: PageFile, sort: PackEntrySort) -> PackEntry:
     if page.problem:
         raise Invalid(page.problem, hint=page.hint)
-    head, body = parted(page.content)
-    fields = {**Head(head).fields(), "body": body}
+    head, body = split_front_matter(page.content)
+    fields = {**FrontMatter(head).fields(), "body": body}
     path = root / page.name
     if sort != "skill":
-        return Offer(sort, page.name, fields, known_as=path.stem, page=True)
+        return PackEntry(sort, page.name, fields, known_as=path.stem, page=True)
     home = path.parent.resolve()
     files = tuple(_files(home, home))
-    return Offer(sort, page.name, fields, home.name, page=True, head=head, files=files)
+    return PackEntry(sort, page.name, fields, home.name, page=True, head=head, files=files)
 
 
 def _files(home: Path, folder: Path) -> Iterator[SkillFile]:
@@ -180,7 +185,7 @@ def _files(home: Path, folder: Path) -> Iterator[SkillFile]:
         raise Invalid(f"more than {FILES_MAX} files in a folder", hint="Pack them into an archive.")
     for entry in found:
         name = Path(entry.path).relative_to(home).as_posix()
-        if entry.name.startswith(".") or name == PAGE:
+        if entry.name.startswith(".") or name == SKILL_FILE:
             continue
         if entry.is_dir(follow_symlinks=False):
             yield from _files(home, Path(entry.path))
@@ -189,7 +194,7 @@ def _files(home: Path, folder: Path) -> Iterator[SkillFile]:
 
 
 def _file(path: Path, name: str) -> SkillFile:
-    content, problem, hint = read_whole(path, name)
+    content, problem, hint = read_limited(path, name)
     if problem:
         raise Invalid(f"{name}: {problem}", hint=hint)
     executable = bool(path.stat().st_mode & 0o100)
@@ -205,7 +210,7 @@ def _read_pack_file(folder: Path) -> _PackFile:
 
 
 def _read_json(path: Path, shape: type[Any]) -> Any:
-    content, problem, hint = read_whole(path, path.name)
+    content, problem, hint = read_limited(path, path.name)
     if problem:
         raise Invalid(f"{path.name}: {problem}", hint=hint)
     try:
@@ -227,9 +232,9 @@ def _write_if_missing(home: Path, name: str, content: bytes, *, executable: bool
             raise Invalid(f"{folder.name} is not a folder", hint="Export to an empty folder.")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not os.path.lexists(target):
-        write_whole(target, content, mode=0o700 if executable else PRIVATE)
+        write_atomically(target, content, mode=0o700 if executable else PRIVATE)
         return True
-    there, problem, hint = read_whole(target, name)
+    there, problem, hint = read_limited(target, name)
     if problem or there != content:
         raise Invalid(
             problem or "the file exists with other content, so it was not changed",

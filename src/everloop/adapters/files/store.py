@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from everloop.errors import Corrupt, Invalid, NotFound, Unavailable
-from everloop.ports import Depot, Progress
+from everloop.ports import BlobStore, Progress
 from everloop.thread.model.events import Attachment
 
 BYTES_MAX = 25_000_000
@@ -23,7 +23,7 @@ CHUNK = 1 << 20
 UNSENT_S = 3_600  # grace period: an uploaded file may wait so long for its message
 
 
-class Carried(NamedTuple):
+class CopyResult(NamedTuple):
     """The number of files copied to a store, and of files that no source has."""
 
     held: int = 0
@@ -34,13 +34,13 @@ class FileStore:
     """A folder of files that are named by their digest."""
 
     def __init__(
-        self, folder: Path, *, bytes_max: int = BYTES_MAX, depot: Depot | None = None
+        self, folder: Path, *, bytes_max: int = BYTES_MAX, depot: BlobStore | None = None
     ) -> None:
         self.folder = folder
         self._bytes_max = bytes_max
         self._depot = depot
 
-    def keep(self, name: str, media_type: str, content: Iterable[bytes]) -> Attachment:
+    def store(self, name: str, media_type: str, content: Iterable[bytes]) -> Attachment:
         """Store a file and return its description.
 
         Raises:
@@ -51,7 +51,7 @@ class FileStore:
         self._upload(digest)
         return Attachment(digest, plain_name(name), media_type, size)
 
-    def take_over(self, digest: str, holder: "FileStore") -> bool:
+    def copy_from(self, digest: str, holder: "FileStore") -> bool:
         """Copy a file from another store; returns whether it is here now.
 
         Raises:
@@ -65,14 +65,14 @@ class FileStore:
             return True
         return False
 
-    def holds(self, digest: str) -> bool:
+    def has(self, digest: str) -> bool:
         """Whether a file exists, here or in the depot."""
         if not _is_digest(digest):
             return False
         here = self._local_path(digest).is_file()
         return here or (self._depot is not None and self._depot.has(digest))
 
-    def known(self, digest: str, name: str, media_type: str) -> Attachment | None:
+    def describe(self, digest: str, name: str, media_type: str) -> Attachment | None:
         """Describe an existing file under a given name; None if it is missing."""
         try:
             size = self.path(digest).stat().st_size
@@ -103,12 +103,12 @@ class FileStore:
         except (NotFound, Corrupt, Unavailable, OSError):
             return None
 
-    def settle(self, digests: Iterable[str]) -> None:
+    def mark_attached(self, digests: Iterable[str]) -> None:
         """Mark files as attached, which ends their grace period."""
         for digest in digests:
             self._end_grace_period(digest)
 
-    def give_up(self, digests: Collection[str]) -> None:
+    def mark_for_purge(self, digests: Collection[str]) -> None:
         """End the grace period of files here and in the depot, before their messages are purged.
 
         If erasing them fails, the next purge erases them.
@@ -116,11 +116,11 @@ class FileStore:
         Raises:
             Unavailable: the depot cannot be reached.
         """
-        self.settle(digests)
+        self.mark_attached(digests)
         if self._depot and digests:
-            self._depot.settle(list(digests))
+            self._depot.mark_old(list(digests))
 
-    def forget(self, digests: Sequence[str], wanted: Collection[str], now: datetime) -> None:
+    def erase(self, digests: Sequence[str], wanted: Collection[str], now: datetime) -> None:
         """Erase files here and in the depot, and leftovers of earlier purges.
 
         Raises:
@@ -129,12 +129,12 @@ class FileStore:
         """
         with ExitStack() as then:  # runs even if erasing a local file fails
             if self._depot:
-                drop = partial(self._depot.drop, wanted=list(wanted), unsent_s=UNSENT_S)
+                drop = partial(self._depot.erase, wanted=list(wanted), unsent_s=UNSENT_S)
                 then.callback(drop, list(digests))
             here = (self.folder / digest for digest in digests if _is_digest(digest))
             _erase([*here, *self._expired_files(wanted, now)])
 
-    def sweep(self, wanted: Collection[str], now: datetime) -> None:
+    def collect_garbage(self, wanted: Collection[str], now: datetime) -> None:
         """Garbage collection: erase the files that no message uses.
 
         A recent file stays: its message may not have been sent yet.
@@ -144,7 +144,7 @@ class FileStore:
         """
         _erase(self._expired_files(wanted, now))
 
-    def keep_only(self, wanted: Collection[str]) -> None:
+    def erase_except(self, wanted: Collection[str]) -> None:
         """Erase all files but the wanted ones; files that are not named by a digest stay.
 
         Raises:
@@ -181,7 +181,7 @@ class FileStore:
         return self.folder / digest
 
     def _upload(self, digest: str) -> None:
-        if self._depot and not self._depot.renew(digest):
+        if self._depot and not self._depot.touch(digest):
             self._depot.put(digest, self._local_path(digest).read_bytes())
 
     def _limit_size(self, content: Iterable[bytes]) -> Iterator[bytes]:
@@ -223,12 +223,12 @@ class FileStore:
         return digest, size
 
 
-def carry(
+def copy_files(
     digests: Collection[str],
     holders: Sequence[FileStore],
     target: FileStore,
     progress: Progress | None = None,
-) -> Carried:
+) -> CopyResult:
     """Copy files from other stores into a store. Files that it has intact are left alone.
 
     Raises:
@@ -236,10 +236,10 @@ def carry(
     """
     held = 0
     for done, digest in enumerate(sorted(digests), start=1):
-        held += any(target.take_over(digest, holder) for holder in holders)
+        held += any(target.copy_from(digest, holder) for holder in holders)
         if progress:
             progress(done, len(digests))
-    return Carried(held, len(digests) - held)
+    return CopyResult(held, len(digests) - held)
 
 
 def _is_digest(name: str) -> bool:

@@ -31,7 +31,7 @@ REASONS: dict[str, Reason] = {
 }
 
 
-class Tokens(NamedTuple):
+class TokenUsage(NamedTuple):
     """Input and output tokens; `cached` and `stored` are parts of the input."""
 
     read: int
@@ -40,7 +40,9 @@ class Tokens(NamedTuple):
     stored: int = 0
 
 
-def request(prompt: Prompt, params: Params, *, dialect: str, free: bool) -> dict[str, Any]:
+def completion_arguments(
+    prompt: Prompt, params: Params, *, dialect: str, free: bool
+) -> dict[str, Any]:
     """The keyword arguments of a completion request."""
     asked: dict[str, Any] = {
         "messages": list(_to_messages(prompt)),
@@ -64,16 +66,16 @@ def request(prompt: Prompt, params: Params, *, dialect: str, free: bool) -> dict
     return asked
 
 
-class Gathering:
+class ChunkAccumulator:
     """Accumulates the chunks of one answer: text, tool calls, usage and finish reason."""
 
     def __init__(self) -> None:
         self._calls: list[_StreamingCall] = []
         self._written: list[str] = []
         self._finish: str | None = None
-        self._usage: Tokens | None = None
+        self._usage: TokenUsage | None = None
 
-    def take(self, event: Any) -> str:
+    def add(self, event: Any) -> str:
         """Add a chunk and return its text."""
         if event.usage is not None:
             self._usage = _to_tokens(event.usage)
@@ -104,12 +106,12 @@ class Gathering:
             return "tools"
         return REASONS.get(self._finish or "", "stop")
 
-    def tokens(self, prompt: Prompt) -> Tokens:
+    def tokens(self, prompt: Prompt) -> TokenUsage:
         """The usage that the service reported, or an estimate."""
         if self._usage is not None:
             return self._usage
         read = ESTIMATE(msgspec.json.encode(list(_to_messages(prompt))).decode())
-        return Tokens(read, ESTIMATE("".join(self._written)))
+        return TokenUsage(read, ESTIMATE("".join(self._written)))
 
     def _add_call_fragment(self, piece: Any) -> None:
         """Add a fragment of a tool call. Where all calls have number 0, ids tell them apart."""
@@ -143,11 +145,11 @@ class _StreamingCall:
 
     def whole(self) -> ToolCall:
         """The complete call with parsed arguments."""
-        arguments = read_arguments(self._name, "".join(self._arguments))
+        arguments = parse_tool_arguments(self._name, "".join(self._arguments))
         return ToolCall(self._id or f"call-{self._index or 0}", self._name, arguments)
 
 
-def read_arguments(tool: str, text: str) -> dict[str, Any]:
+def parse_tool_arguments(tool: str, text: str) -> dict[str, Any]:
     """Parse the JSON arguments of a tool call.
 
     Raises:
@@ -162,9 +164,9 @@ def read_arguments(tool: str, text: str) -> dict[str, Any]:
         ) from problem
 
 
-def _to_tokens(usage: Any) -> Tokens:
+def _to_tokens(usage: Any) -> TokenUsage:
     details = getattr(usage, "prompt_tokens_details", None)
-    return Tokens(
+    return TokenUsage(
         usage.prompt_tokens or 0,
         usage.completion_tokens or 0,
         getattr(details, "cached_tokens", None) or 0,

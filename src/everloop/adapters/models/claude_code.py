@@ -19,9 +19,9 @@ from typing import Any
 
 import msgspec
 
-from everloop.adapters.models.chat_completions import read_arguments
-from everloop.adapters.models.errors import Transient, shown
-from everloop.adapters.models.stream import BackgroundStream, heard
+from everloop.adapters.models.chat_completions import parse_tool_arguments
+from everloop.adapters.models.errors import TransientModelError, redact
+from everloop.adapters.models.stream import BackgroundStream, iterate_with_timeout
 from everloop.errors import ModelFailed
 from everloop.ports import (
     Chunk,
@@ -78,7 +78,9 @@ class ClaudeCodeModel:
             run = sdk.query(prompt=_user_message(prompt), options=options)
             try:
                 async with aclosing(run):
-                    async for chunk in self._chunks(sdk, heard(run, params.timeout_s)):
+                    async for chunk in self._chunks(
+                        sdk, iterate_with_timeout(run, params.timeout_s)
+                    ):
                         yield chunk
             except sdk.ClaudeSDKError as problem:
                 raise _to_error(self.name, problem) from None
@@ -134,7 +136,7 @@ class _StreamingCall:
 
     def whole(self) -> ToolCall:
         """The complete call with parsed arguments."""
-        return ToolCall(self._id, self._name, read_arguments(self._name, self.arguments))
+        return ToolCall(self._id, self._name, parse_tool_arguments(self._name, self.arguments))
 
 
 class _Accumulator:
@@ -218,11 +220,11 @@ def _picture(part: Any) -> dict[str, Any]:
 
 
 def _to_error(name: str, problem: Any) -> ModelFailed:
-    words = shown(getattr(problem, "result", None) or problem)
+    words = redact(getattr(problem, "result", None) or problem)
     status = getattr(problem, "api_error_status", None)
     lost = status is None and getattr(problem, "terminal_reason", None) == "api_error"
     if lost or status == 429 or (status or 0) >= 500:
-        return Transient(f"{name}: {words}", hint="Try again in a moment.")
+        return TransientModelError(f"{name}: {words}", hint="Try again in a moment.")
     return ModelFailed(f"{name}: {words}", hint=LOG_IN)
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from everloop.adapters.models.claude_code import ClaudeCodeModel
-from everloop.adapters.models.fallback import ModelSlot, Patience
+from everloop.adapters.models.fallback import FallbackModel, RetryPolicy
 from everloop.adapters.models.llama_cpp import LocalModel, is_installed
 from everloop.adapters.models.offline import NAME as OFFLINE
 from everloop.adapters.models.offline import OfflineModel
@@ -35,7 +35,7 @@ MODELS_MAX = 50  # listed of one server
 HINT = "Name it `service:model`, such as `ollama:llama3.2`; docs/models.md lists the services."
 
 
-class Found(NamedTuple):
+class DiscoveredModel(NamedTuple):
     """An available model, and how it was discovered."""
 
     name: str
@@ -51,7 +51,9 @@ class _ModelList(msgspec.Struct):
     data: list[_ModelEntry]
 
 
-def chosen_model(settings: ModelSettings, slot: Slot, found: Sequence[Found] = ()) -> ModelSlot:
+def choose_model(
+    settings: ModelSettings, slot: Slot, found: Sequence[DiscoveredModel] = ()
+) -> FallbackModel:
     """The models of a slot. `found` are the discovered models, for a slot without a setting.
 
     Raises:
@@ -60,11 +62,11 @@ def chosen_model(settings: ModelSettings, slot: Slot, found: Sequence[Found] = (
     wanted = settings.classifier if slot == "classifier" else ""
     names = _names(wanted or settings.narrative) or [one.name for one in found if not one.spare]
     names = names or [OFFLINE]
-    patience = Patience(settings.tries, settings.backoff_s, settings.backoff_max_s)
-    return ModelSlot([model_named(name, settings) for name in names], patience)
+    patience = RetryPolicy(settings.tries, settings.backoff_s, settings.backoff_max_s)
+    return FallbackModel([create_model(name, settings) for name in names], patience)
 
 
-def model_named(name: str, settings: ModelSettings) -> Model:
+def create_model(name: str, settings: ModelSettings) -> Model:
     """Create the model with this name.
 
     Raises:
@@ -82,35 +84,39 @@ def model_named(name: str, settings: ModelSettings) -> Model:
     return ProviderModel(_service(service, settings), model)
 
 
-def found_models(settings: ModelSettings) -> list[Found]:
+def discover_models(settings: ModelSettings) -> list[DiscoveredModel]:
     """Discover all available language models, best first; takes at most about `search_s`."""
-    found: list[Found] = []
+    found: list[DiscoveredModel] = []
     if importlib.util.find_spec("any_llm") is not None:
         found += _models_with_key(settings)
     if importlib.util.find_spec("claude_agent_sdk") and shutil.which("claude"):
-        found.append(Found("claude", "Claude Code is on the path; it uses your own login"))
+        found.append(
+            DiscoveredModel("claude", "Claude Code is on the path; it uses your own login")
+        )
     if importlib.util.find_spec("any_llm") is not None:
         found += _models_of_servers(settings)
     if is_installed():
-        found.append(Found("local", "a tiny model inside a package; do not expect much of it"))
+        found.append(
+            DiscoveredModel("local", "a tiny model inside a package; do not expect much of it")
+        )
     return found
 
 
-def _models_with_key(settings: ModelSettings) -> Iterator[Found]:
+def _models_with_key(settings: ModelSettings) -> Iterator[DiscoveredModel]:
     for service in KEYED:
         if getattr(settings, f"{service}_key"):
             model = getattr(settings, f"{service}_model")
-            yield Found(f"{service}:{model}", f"a key for {service} is set")
+            yield DiscoveredModel(f"{service}:{model}", f"a key for {service} is set")
 
 
-def _models_of_servers(settings: ModelSettings) -> list[Found]:
+def _models_of_servers(settings: ModelSettings) -> list[DiscoveredModel]:
     """The models of all local servers, queried in parallel."""
     names = [*HOME_SERVERS, *(["endpoint"] if settings.endpoint_url else [])]
     urls = [str(getattr(settings, f"{name}_url")) for name in names]
     with ThreadPoolExecutor(len(names)) as pool:
         listed = pool.map(partial(_models_at, timeout_s=settings.search_s), urls)
         return [
-            Found(f"{name}:{model}", f"a server answers at {url}", number > 0)
+            DiscoveredModel(f"{name}:{model}", f"a server answers at {url}", number > 0)
             for name, url, models in zip(names, urls, listed, strict=True)
             for number, model in enumerate(models)
         ]

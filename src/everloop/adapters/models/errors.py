@@ -8,7 +8,7 @@ SHOWN_CHARACTERS = 300
 _KEY = re.compile(r"\bsk-[\w-]{8,}")  # the key format of Anthropic, OpenAI and OpenRouter
 
 
-class Transient(ModelFailed):
+class TransientModelError(ModelFailed):
     """A retryable failure: rate limit, overloaded service, broken connection.
 
     `after_s` is the Retry-After of the service; None if it gave none.
@@ -19,7 +19,7 @@ class Transient(ModelFailed):
         self.after_s = after_s
 
 
-def shown(problem: object, *secrets: str) -> str:
+def redact(problem: object, *secrets: str) -> str:
     """Format an error of a service: short, on one line, API keys redacted."""
     text = _KEY.sub("…", " ".join(str(problem).split()))
     for secret in filter(None, secrets):

@@ -10,13 +10,13 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
 
-from everloop.adapters.models.errors import Transient
+from everloop.adapters.models.errors import TransientModelError
 from everloop.adapters.models.provider import ProviderModel
 from everloop.errors import ModelFailed
 from everloop.ports import Chunk, Model, Params, Prompt, Stream
 
 
-class Patience(NamedTuple):
+class RetryPolicy(NamedTuple):
     """Retry policy: attempts for each model, and exponential backoff with jitter."""
 
     tries: int = 3
@@ -24,9 +24,9 @@ class Patience(NamedTuple):
     backoff_max_s: float = 20.0
     chance: Callable[[], float] = random.random
 
-    def pause(self, tried: int, problem: ModelFailed) -> float | None:
+    def backoff_before_retry(self, tried: int, problem: ModelFailed) -> float | None:
         """Seconds to wait before the next attempt; None if a retry is pointless."""
-        if not isinstance(problem, Transient) or tried >= self.tries:
+        if not isinstance(problem, TransientModelError) or tried >= self.tries:
             return None
         asked = problem.after_s or 0.0
         if asked > self.backoff_max_s:
@@ -35,13 +35,13 @@ class Patience(NamedTuple):
         return max(asked, own * (0.5 + self.chance() / 2))
 
 
-class ModelSlot:
+class FallbackModel:
     """Several models as one: the first that answers is used."""
 
-    def __init__(self, models: Sequence[Model], patience: Patience | None = None) -> None:
+    def __init__(self, models: Sequence[Model], patience: RetryPolicy | None = None) -> None:
         assert models
         self._models = tuple(models)
-        self._patience = patience or Patience()
+        self._patience = patience or RetryPolicy()
 
     @property
     def name(self) -> str:
@@ -53,7 +53,7 @@ class ModelSlot:
         """The names of all models, in fallback order."""
         return tuple(model.name for model in self._models)
 
-    def prepare(self) -> None:
+    def preload(self) -> None:
         """Preload the library of the first model, which takes a second or two.
 
         Raises:
@@ -61,7 +61,7 @@ class ModelSlot:
         """
         first = self._models[0]
         if isinstance(first, ProviderModel):
-            first.prepare()
+            first.preload()
 
     def generate(self, prompt: Prompt, params: Params) -> Stream:
         """Stream the answer of the first model that gives one."""
@@ -73,7 +73,7 @@ class _RetryingStream:
     """One answer, with retries and fallback before its first chunk."""
 
     def __init__(
-        self, names: Sequence[str], calls: Sequence[Callable[[], Stream]], patience: Patience
+        self, names: Sequence[str], calls: Sequence[Callable[[], Stream]], patience: RetryPolicy
     ) -> None:
         self._names = names
         self._calls = calls
@@ -111,7 +111,7 @@ class _RetryingStream:
             self._stream.close()
 
     def _retry(self, problem: ModelFailed) -> None:
-        pause = self._patience.pause(self._attempt, problem)
+        pause = self._patience.backoff_before_retry(self._attempt, problem)
         if pause is None:
             self._fall_back(problem)
         else:

@@ -17,8 +17,8 @@ import msgspec
 
 from everloop.memory.model.events import Origin
 from everloop.memory.projections.queries import Item
-from everloop.memory.summaries.compress import Gist, Refusal
-from everloop.memory.summaries.extractive import extract
+from everloop.memory.summaries.compress import Refusal, SummaryText
+from everloop.memory.summaries.extractive import extract_summary
 from everloop.memory.text.analysis import STOP_WORDS, analyse
 from everloop.memory.tokens import ESTIMATE
 from everloop.ports import Chunk, Delta, Finish, Message, Params, Prompt, Stream, Text, Usage
@@ -28,11 +28,11 @@ QUOTES_MAX = 3
 QUOTED_CHARACTERS = 500
 FITTING = 0.34  # of the best line's score: lines below it are not quoted
 COVERED = 0.25  # of the weight of the question's words: a line that covers less is not quoted
-WHAT_IT_IS = (
+SELF_DESCRIPTION = (
     "I am Everloop's offline model, not a language model: I only quote. To talk to one, install"
     " Ollama, set a key or log in to Claude Code; docs/models.md says how."
 )
-ABLE = (
+CAPABILITIES = (
     "I keep what you say, and find it again word for word, with its date. Tell me something, such"
     " as where a key hangs, and ask me for it later; Memory shows what was kept, and why."
 )
@@ -55,7 +55,7 @@ _ABOUT_ITSELF = re.compile(
 UNDATED = "1970-01-01"
 
 
-class Line(NamedTuple):
+class DatedLine(NamedTuple):
     """A line of the prompt with its date; empty if it has none."""
 
     day: str
@@ -74,10 +74,10 @@ class OfflineModel:
             ESTIMATE(_message_text(said)) for said in prompt.messages
         )
         usage = Usage(NAME, read, ESTIMATE(text), 0.0)
-        return ReadyStream([Delta(text), usage, Finish("stop")])
+        return BufferedStream([Delta(text), usage, Finish("stop")])
 
 
-class ReadyStream:
+class BufferedStream:
     """A stream of chunks that are ready."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
@@ -104,11 +104,13 @@ def _answer(prompt: Prompt, params: Params) -> str:
     question = _message_text(prompt.messages[-1]) if prompt.messages else ""
     if _SUMMARY.match(question) or _SUMMARY.match(prompt.system):
         made = _summary(prompt, params.tokens_max)
-        text = made.text if isinstance(made, Gist) else f"I cannot sum that up: {made.reason}."
-        return f"{text}\n\n{WHAT_IT_IS}"
+        text = (
+            made.text if isinstance(made, SummaryText) else f"I cannot sum that up: {made.reason}."
+        )
+        return f"{text}\n\n{SELF_DESCRIPTION}"
     if _ABOUT_ITSELF.search(question):
-        return f"{ABLE}\n\n{WHAT_IT_IS}"
-    return f"{_quote_lines(question, list(_lines(prompt)))}\n\n{WHAT_IT_IS}"
+        return f"{CAPABILITIES}\n\n{SELF_DESCRIPTION}"
+    return f"{_quote_lines(question, list(_lines(prompt)))}\n\n{SELF_DESCRIPTION}"
 
 
 def _json_answer(prompt: Prompt, params: Params, schema: dict[str, Any]) -> str:
@@ -116,14 +118,14 @@ def _json_answer(prompt: Prompt, params: Params, schema: dict[str, Any]) -> str:
     required = set(schema.get("required", ()))
     if required == {"title", "text"}:
         made = _summary(prompt, params.tokens_max)
-        answer = made if isinstance(made, Gist) else {"error": made.reason}
+        answer = made if isinstance(made, SummaryText) else {"error": made.reason}
         return msgspec.json.encode(answer).decode()
     if schema.get("type") == "object" and not required:
         return "{}"
     return msgspec.json.encode({"error": "the offline model cannot judge or extract"}).decode()
 
 
-def _quote_lines(question: str, lines: Sequence[Line]) -> str:
+def _quote_lines(question: str, lines: Sequence[DatedLine]) -> str:
     chosen = _best_lines(question, lines)
     if not chosen:
         return NOTHING
@@ -134,7 +136,7 @@ def _quote_lines(question: str, lines: Sequence[Line]) -> str:
     return "This is what I found:\n" + "\n".join(f"- {one}" for one in said)
 
 
-def _best_lines(question: str, lines: Sequence[Line]) -> list[Line]:
+def _best_lines(question: str, lines: Sequence[DatedLine]) -> list[DatedLine]:
     """The lines that match the question best; rare words weigh more."""
     asked = set(analyse(question).words) - STOP_WORDS
     terms = [set(analyse(line.text).words) for line in lines]
@@ -149,7 +151,7 @@ def _best_lines(question: str, lines: Sequence[Line]) -> list[Line]:
     return [lines[number] for number in (telling or good)[:QUOTES_MAX]]
 
 
-def _lines(prompt: Prompt) -> Iterator[Line]:
+def _lines(prompt: Prompt) -> Iterator[DatedLine]:
     """The lines that may be quoted: context and user messages, never its own answers."""
     yield from (line for line in _dated_lines(prompt.system) if line.day)
     for message in prompt.messages[:-1]:
@@ -157,7 +159,7 @@ def _lines(prompt: Prompt) -> Iterator[Line]:
             yield from _dated_lines(_message_text(message))
 
 
-def _dated_lines(text: str) -> Iterator[Line]:
+def _dated_lines(text: str) -> Iterator[DatedLine]:
     """The lines of a text with dates. A date applies to the following lines up to a blank one."""
     day = ""
     for raw in text.splitlines():
@@ -167,7 +169,7 @@ def _dated_lines(text: str) -> Iterator[Line]:
         else:
             day, line = day if raw.strip() else "", raw.strip(" \t-*•>")
         if line and not line.startswith("#"):
-            yield Line(day, line)
+            yield DatedLine(day, line)
 
 
 def _is_day(text: str) -> bool:
@@ -178,17 +180,17 @@ def _is_day(text: str) -> bool:
     return True
 
 
-def _summary(prompt: Prompt, budget: int) -> Gist | Refusal:
+def _summary(prompt: Prompt, budget: int) -> SummaryText | Refusal:
     said = [line for message in prompt.messages for line in _dated_lines(_message_text(message))]
     dated = [line for line in (*_dated_lines(prompt.system), *said) if line.day]
     lines = dated or [line for line in said if not _SUMMARY.match(line.text)]
-    made = extract([_item(number, line) for number, line in enumerate(lines)], budget)
+    made = extract_summary([_item(number, line) for number, line in enumerate(lines)], budget)
     if isinstance(made, Refusal) or dated:
         return made
-    return Gist(made.title, made.text.removeprefix(f"{UNDATED}: "))
+    return SummaryText(made.title, made.text.removeprefix(f"{UNDATED}: "))
 
 
-def _item(number: int, line: Line) -> Item:
+def _item(number: int, line: DatedLine) -> Item:
     day = datetime.fromisoformat(line.day or UNDATED).replace(tzinfo=UTC)
     return Item(
         position=number,

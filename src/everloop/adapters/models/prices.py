@@ -3,10 +3,10 @@
 import importlib
 from typing import Any
 
-from everloop.adapters.models.chat_completions import Tokens
+from everloop.adapters.models.chat_completions import TokenUsage
 
 
-def price_usd(service: str, model: str, tokens: Tokens) -> float | None:
+def price_usd(service: str, model: str, tokens: TokenUsage) -> float | None:
     """The price in US dollars, or None if the list does not know the model."""
     try:
         prices: Any = importlib.import_module("genai_prices")

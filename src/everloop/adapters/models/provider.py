@@ -13,10 +13,14 @@ from typing import Any
 
 import msgspec
 
-from everloop.adapters.models.chat_completions import Gathering, request
-from everloop.adapters.models.errors import Transient, shown
+from everloop.adapters.models.chat_completions import ChunkAccumulator, completion_arguments
+from everloop.adapters.models.errors import TransientModelError, redact
 from everloop.adapters.models.prices import price_usd
-from everloop.adapters.models.stream import BackgroundStream, heard, within
+from everloop.adapters.models.stream import (
+    BackgroundStream,
+    await_with_timeout,
+    iterate_with_timeout,
+)
 from everloop.errors import ModelFailed
 from everloop.ports import Chunk, Delta, Finish, Params, Prompt, Stream, Usage
 
@@ -58,7 +62,7 @@ class ProviderModel:
         """Stream the answer of the service."""
         return BackgroundStream(self._answer(prompt, params))
 
-    def prepare(self) -> None:
+    def preload(self) -> None:
         """Import any-llm and create the client, which takes a second or two.
 
         Raises:
@@ -77,24 +81,26 @@ class ProviderModel:
         except library.AnyLLMError as problem:
             raise self._failure(problem) from None
         except (ValueError, TypeError, NotImplementedError, ImportError) as problem:
-            words = shown(problem, self._service.key)
+            words = redact(problem, self._service.key)
             raise ModelFailed(f"{self.name} cannot be used: {words}") from None
 
     async def _chunks(self, prompt: Prompt, params: Params) -> AsyncGenerator[Chunk]:
-        await asyncio.to_thread(self.prepare)
-        asked = request(prompt, params, dialect=self._service.name, free=self._service.free)
+        await asyncio.to_thread(self.preload)
+        asked = completion_arguments(
+            prompt, params, dialect=self._service.name, free=self._service.free
+        )
         calling = self._client.acompletion(model=self._model, **asked)
-        gathering = Gathering()
-        async with aclosing(await within(calling, params.timeout_s)) as events:
-            async for event in heard(events, params.timeout_s):
-                if text := gathering.take(event):
+        gathering = ChunkAccumulator()
+        async with aclosing(await await_with_timeout(calling, params.timeout_s)) as events:
+            async for event in iterate_with_timeout(events, params.timeout_s):
+                if text := gathering.add(event):
                     yield Delta(text)
         for call in gathering.calls():
             yield call
         yield await asyncio.to_thread(self._usage, gathering, prompt)
         yield Finish(gathering.reason())
 
-    def _usage(self, gathering: Gathering, prompt: Prompt) -> Usage:
+    def _usage(self, gathering: ChunkAccumulator, prompt: Prompt) -> Usage:
         tokens = gathering.tokens(prompt)
         cost = 0.0 if self._service.free else price_usd(self._service.name, self._model, tokens)
         return Usage(self.name, tokens.read, tokens.written, cost)
@@ -114,14 +120,14 @@ class ProviderModel:
 
     def _failure(self, problem: Any) -> ModelFailed:
         errors = _library("any_llm.exceptions")
-        words = f"{self.name}: {shown(problem.message, self._service.key)}"
+        words = f"{self.name}: {redact(problem.message, self._service.key)}"
         if isinstance(problem, errors.RateLimitError):
-            return Transient(
+            return TransientModelError(
                 words, hint="Try again in a moment.", after_s=_seconds(problem.retry_after)
             )
         passing = (errors.ProviderError, errors.UpstreamProviderError, errors.GatewayTimeoutError)
         if isinstance(problem, passing):
-            return Transient(
+            return TransientModelError(
                 words,
                 hint="Try again, or choose another model. `everloop doctor` checks the services.",
             )

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from queue import SimpleQueue
 from typing import Any, Self, TypeVar
 
-from everloop.adapters.models.errors import Transient
+from everloop.adapters.models.errors import TransientModelError
 from everloop.ports import Chunk
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ T = TypeVar("T")
 STOP_S = 2.0  # seconds that program exit waits for calls to be cancelled
 
 
-class Background:
+class BackgroundLoop:
     """An event loop in a background thread."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Background:
                 self._loop = self._start_thread()
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def forget(self) -> None:
+    def reset_after_fork(self) -> None:
         """Reset after a fork: the child process has the loop, but not its thread."""
         self._lock = threading.Lock()
         self._loop = None
@@ -49,15 +49,17 @@ class Background:
         return loop
 
 
-BACKGROUND = Background()
+BACKGROUND_LOOP = BackgroundLoop()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=BACKGROUND.forget)
+    os.register_at_fork(after_in_child=BACKGROUND_LOOP.reset_after_fork)
 
 
 class BackgroundStream:
     """A stream that is produced on the event loop and read from any thread."""
 
-    def __init__(self, source: AsyncGenerator[Chunk], background: Background = BACKGROUND) -> None:
+    def __init__(
+        self, source: AsyncGenerator[Chunk], background: BackgroundLoop = BACKGROUND_LOOP
+    ) -> None:
         self._chunks: SimpleQueue[Chunk | None] = SimpleQueue()
         self._closed = False
         self._work = background.start(_pump(source, self._chunks))
@@ -87,7 +89,7 @@ class BackgroundStream:
         self._work.cancel()
 
 
-async def heard(source: AsyncIterator[T], timeout_s: float) -> AsyncGenerator[T]:
+async def iterate_with_timeout(source: AsyncIterator[T], timeout_s: float) -> AsyncGenerator[T]:
     """Iterate over a source with a timeout for each item.
 
     Raises:
@@ -95,13 +97,13 @@ async def heard(source: AsyncIterator[T], timeout_s: float) -> AsyncGenerator[T]
     """
     while True:
         try:
-            item = await within(anext(source), timeout_s)
+            item = await await_with_timeout(anext(source), timeout_s)
         except StopAsyncIteration:
             return
         yield item
 
 
-async def within(waiting: Awaitable[T], timeout_s: float) -> T:
+async def await_with_timeout(waiting: Awaitable[T], timeout_s: float) -> T:
     """Await with a timeout.
 
     Raises:
@@ -111,7 +113,7 @@ async def within(waiting: Awaitable[T], timeout_s: float) -> T:
         async with asyncio.timeout(timeout_s):
             return await waiting
     except TimeoutError:
-        raise Transient(
+        raise TransientModelError(
             f"the model sent nothing for {timeout_s:g} s",
             hint="Try again, or raise models.timeout_s.",
         ) from None

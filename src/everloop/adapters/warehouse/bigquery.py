@@ -25,11 +25,11 @@ from google.api_core.retry import Retry, if_exception_type
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import bigquery
 
-from everloop.adapters.warehouse.bigquery_errors import told, trouble
-from everloop.errors import RESTORE, Conflict, Corrupt, Invalid
+from everloop.adapters.warehouse.bigquery_errors import translate_error, translate_errors
+from everloop.errors import RESTORE_HINT, Conflict, Corrupt, Invalid
 from everloop.log import Record
-from everloop.log.model.record import moment, positions
-from everloop.log.transfer.warehouse import ANEW, End, SinkLimits
+from everloop.log.model.record import decode_positions, from_microseconds
+from everloop.log.transfer.warehouse import REFILL_HINT, CopyEnd, SinkLimits
 
 PLACE = re.compile(r"(?P<project>(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9])\.(?P<dataset>\w+)")
 TABLE = re.compile(r"[A-Za-z0-9_-]{1,200}")
@@ -92,11 +92,11 @@ class BigQueryTable:
         self._limits = limits
         self._retry: Any = _retry_policy(limits, MOMENTARY)
 
-    def end(self) -> End:
+    def end(self) -> CopyEnd:
         """The end of the copy; dataset and table are created if they are missing."""
-        with told(f"asking where {self.name} ends"):
+        with translate_errors(f"asking where {self.name} ends"):
             row = next(iter(self._query(END)))
-        return End(row.total, row.newest, row.digest)
+        return CopyEnd(row.total, row.newest, row.digest)
 
     def erase(self, positions: Sequence[int]) -> int:
         """Set the payloads at these positions to NULL; returns how many were not yet."""
@@ -104,20 +104,20 @@ class BigQueryTable:
         for begin in range(0, len(positions), ERASED_AT_ONCE):
             chosen = list(positions[begin : begin + ERASED_AT_ONCE])
             named: Any = bigquery.ArrayQueryParameter("positions", "INT64", chosen)
-            with told(f"erasing from {self.name}"):
+            with translate_errors(f"erasing from {self.name}"):
                 erased += self._query(ERASE, named).num_dml_affected_rows or 0
         return erased
 
     def load(self, records: Sequence[Record]) -> int:
         """Append records exactly once, and return the new end of the copy."""
-        first, lines = records[0].position, b"".join(map(line_of, records))
+        first, lines = records[0].position, b"".join(map(to_load_line, records))
         doing = f"loading from position {first} into {self.name}"
         for attempt in count():
-            with told(doing):
+            with translate_errors(doing):
                 job, ours = self._job(first, attempt, lines)
                 failure = self._failure(job)
             if ours and failure:
-                raise trouble(doing, failure)
+                raise translate_error(doing, failure)
             if ours:
                 return records[-1].position
             if not failure and (newest := self.end().position) >= first:
@@ -185,7 +185,9 @@ class BigQueryTable:
             made = _new_table(self.name)
             found = self._client.create_table(made, exists_ok=True, retry=self._retry)
         if [field.name for field in found.schema] != [name for name, *_ in COLUMNS]:
-            raise Conflict(f"the table {self.name!r} does not have the expected columns", hint=ANEW)
+            raise Conflict(
+                f"the table {self.name!r} does not have the expected columns", hint=REFILL_HINT
+            )
         return found
 
 
@@ -201,12 +203,12 @@ def open_bigquery(place: str, table: str, limits: SinkLimits) -> BigQueryTable:
         raise Invalid(f"{place!r} is not a dataset", hint="Write it as PROJECT.DATASET.")
     if not TABLE.fullmatch(table):
         raise Invalid(f"{table!r} is not a table name", hint="Use letters, digits, `_` and `-`.")
-    with told("signing in"):
+    with translate_errors("signing in"):
         client: Any = bigquery.Client(project=found["project"], **_endpoint(limits))
     return BigQueryTable(client, place, table, limits)
 
 
-def line_of(record: Record) -> bytes:
+def to_load_line(record: Record) -> bytes:
     """A record as one JSON line for a load job.
 
     Raises:
@@ -216,7 +218,7 @@ def line_of(record: Record) -> bytes:
         data = msgspec.UNSET if record.data is None else _one_line(record.data)
     except msgspec.MsgspecError as problem:
         raise Corrupt(
-            f"the payload at {record.position} is not valid JSON", hint=RESTORE
+            f"the payload at {record.position} is not valid JSON", hint=RESTORE_HINT
         ) from problem
     row = Row(
         record.position,
@@ -227,9 +229,9 @@ def line_of(record: Record) -> bytes:
         record.schema,
         data,
         record.actor,
-        positions(record.because),
+        decode_positions(record.because),
         record.request_id,
-        moment(record.recorded_us),
+        from_microseconds(record.recorded_us),
         record.digest,
     )
     return msgspec.json.encode(row) + b"\n"

@@ -19,18 +19,18 @@ LATER = "Run it again later; it continues where it stopped."
 
 
 @contextmanager
-def told(doing: str) -> Generator[None]:
+def translate_errors(doing: str) -> Generator[None]:
     """Translate errors of Google's library inside the block into ours."""
     try:
         yield
     except google.RetryError as problem:
         cause: Any = problem.cause
-        raise trouble(doing, cause or problem) from problem
+        raise translate_error(doing, cause or problem) from problem
     except (google.GoogleAPICallError, GoogleAuthError, OSError) as problem:
-        raise trouble(doing, problem) from problem
+        raise translate_error(doing, problem) from problem
 
 
-def trouble(doing: str, problem: BaseException) -> EverloopError:
+def translate_error(doing: str, problem: BaseException) -> EverloopError:
     """The matching error of ours."""
     match problem:
         case DefaultCredentialsError():

@@ -15,8 +15,13 @@ import pyarrow.parquet as pq
 
 from everloop.errors import Corrupt, Invalid
 from everloop.log import Log, Record
-from everloop.log.model.record import microseconds
-from everloop.log.transfer.archive import UNTOUCHED, check_there, import_records, writing
+from everloop.log.model.record import to_microseconds
+from everloop.log.transfer.archive import (
+    NOTHING_IMPORTED,
+    import_records,
+    require_readable_file,
+    translate_write_errors,
+)
 from everloop.ports import Progress
 
 ROWS = 10_000
@@ -47,7 +52,7 @@ def export_parquet(log: Log, path: Path, progress: Progress | None = None) -> in
     """
     head = log.head
     done, total = 0, hashlib.sha256()
-    with writing(path), pq.ParquetWriter(path, SCHEMA, compression="zstd") as out:
+    with translate_write_errors(path), pq.ParquetWriter(path, SCHEMA, compression="zstd") as out:
         for batch in _batches(log.records(upto=head)):
             out.write_table(_table(batch))
             done += len(batch)
@@ -75,7 +80,7 @@ def read_parquet(path: Path) -> Iterator[Record]:
         Invalid: it is not an export of a log.
         NotFound: there is no such file.
     """
-    check_there(path)
+    require_readable_file(path)
     try:
         opened: Any = pq.ParquetFile(path)
         with opened as source:
@@ -87,7 +92,7 @@ def read_parquet(path: Path) -> Iterator[Record]:
             yield from _verified_records(source)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as problem:
         words = " ".join(str(problem).split())  # messages of Arrow have several lines
-        raise Corrupt(f"{path.name} cannot be read: {words}", hint=UNTOUCHED) from problem
+        raise Corrupt(f"{path.name} cannot be read: {words}", hint=NOTHING_IMPORTED) from problem
 
 
 def _verified_records(source: Any) -> Iterator[Record]:
@@ -98,13 +103,13 @@ def _verified_records(source: Any) -> Iterator[Record]:
             done += 1
             if record.position != done:
                 words = f"row {done} of the archive holds record {record.position}"
-                raise Corrupt(words, hint=UNTOUCHED)
+                raise Corrupt(words, hint=NOTHING_IMPORTED)
             total.update(record.digest)
             yield record
     wanted, noted = _metadata(done, total.hexdigest()), source.metadata.metadata
     if any(noted.get(name.encode()) != value.encode() for name, value in wanted.items()):
         words = f"the archive has {done} records, which do not match its metadata"
-        raise Corrupt(words, hint=UNTOUCHED)
+        raise Corrupt(words, hint=NOTHING_IMPORTED)
 
 
 def _metadata(records: int, digest: str) -> dict[str, str]:
@@ -133,7 +138,7 @@ def _table(batch: list[Record]) -> Any:
 
 
 def _record(row: dict[str, Any]) -> Record:
-    values: dict[str, Any] = {**row, "recorded_us": microseconds(row["recorded_at"])}
+    values: dict[str, Any] = {**row, "recorded_us": to_microseconds(row["recorded_at"])}
     del values["recorded_at"]
     values["because"] = msgspec.json.encode(row["because"]).decode() if row["because"] else None
     return Record(**values)

@@ -3,7 +3,7 @@
 The session decides who reads; options can only narrow that. The owner, at a terminal, may read as
 another user or agent. Everyone else reads as themselves and sees what they were granted. Data
 without an audience of its own (the raw log, conversations, hosts, devices) is for the owner, and
-for those who were granted everything: `reads_all` is that rule, for every command.
+for those who were granted everything: `can_read_everything` is that rule, for every command.
 """
 
 from argparse import Namespace
@@ -15,15 +15,15 @@ import msgspec
 
 from everloop.app import Engine
 from everloop.errors import Forbidden, Invalid
-from everloop.interfaces.cli.parsing.dates import moment_of, position_or_moment
+from everloop.interfaces.cli.parsing.dates import parse_position_or_time, parse_time
 from everloop.interfaces.cli.session import Session
 from everloop.log import Context, Impact
-from everloop.log.history.impact import Touched
-from everloop.memory.browse.queries import named
+from everloop.log.history.impact import AffectedFact
+from everloop.memory.browse.queries import resolve_item
 from everloop.memory.model.scopes import OWNER, check_scope
-from everloop.memory.projections.queries import Filter, Item, asker
+from everloop.memory.projections.queries import Filter, Item, load_viewer
 
-SORTS = ("team", "skill", "project")
+SCOPE_TYPES = ("team", "skill", "project")
 EVERYTHING = "*"
 FILTERS = ("scope", "kind", "since", "before", "pinned")
 _HIDDEN_BY_WITNESSES = """
@@ -35,12 +35,12 @@ _WRITTEN_BY = (
 )
 
 
-def speaker(session: Session) -> Context:
+def command_context(session: Session) -> Context:
     """The actor and tenant of this session, as commands take them."""
     return Context(actor=session.actor, tenant=session.tenant)
 
 
-def principal_of(session: Session, args: Namespace) -> str:
+def effective_principal(session: Session, args: Namespace) -> str:
     """The user or agent whose access applies: that of `--for`, or the actor of the session.
 
     Raises:
@@ -55,29 +55,29 @@ def principal_of(session: Session, args: Namespace) -> str:
     return wanted
 
 
-def reads_all(session: Session, engine: Engine) -> bool:
+def can_read_everything(session: Session, engine: Engine) -> bool:
     """Whether the actor of the session may read everything that is recorded.
 
     The owner may. Others may if they were granted every scope and no memory is restricted to
     witnesses that do not include them.
     """
     with engine.reading() as reader:
-        who = asker(reader, session.actor)
-        if who.owner:
+        who = load_viewer(reader, session.actor)
+        if who.is_owner:
             return True
         return EVERYTHING in who.scopes and not reader.rows(_HIDDEN_BY_WITNESSES, (who.principal,))
 
 
-def check_reads_all(session: Session, engine: Engine) -> None:
+def check_can_read_everything(session: Session, engine: Engine) -> None:
     """Check that the actor of the session may read everything that is recorded.
 
     Raises:
         Forbidden: the actor may not.
     """
-    if reads_all(session, engine):
+    if can_read_everything(session, engine):
         return
     with engine.reading() as reader:
-        granted = EVERYTHING in asker(reader, session.actor).scopes
+        granted = EVERYTHING in load_viewer(reader, session.actor).scopes
     grant = f" or grant access: everloop grants allow {session.actor} '{EVERYTHING}'"
     raise Forbidden(
         f"{session.actor} does not have access to everything that is recorded here",
@@ -85,29 +85,29 @@ def check_reads_all(session: Session, engine: Engine) -> None:
     )
 
 
-def in_sight(session: Session, engine: Engine, impact: Impact) -> Impact:
+def visible_impact(session: Session, engine: Engine, impact: Impact) -> Impact:
     """The part of an impact that the actor may see: all of it, or only their own facts."""
-    if reads_all(session, engine):
+    if can_read_everything(session, engine):
         return impact
     affected = [each.position for each in (*impact.hides, *impact.restores)]
     with engine.reading() as reader:
         rows = reader.rows(_WRITTEN_BY, (session.actor, msgspec.json.encode(affected).decode()))
     own = {row[0] for row in rows}
 
-    def visible(facts: Sequence[Touched]) -> tuple[Touched, ...]:
+    def visible(facts: Sequence[AffectedFact]) -> tuple[AffectedFact, ...]:
         return tuple(each for each in facts if each.position in own)
 
     return Impact(visible(impact.hides), visible(impact.restores))
 
 
-class Standpoint(TypedDict):
+class ReadPoint(TypedDict):
     """The branch to read, and the position or time as of which to read it."""
 
     branch: str | None
     as_of: int | datetime | None
 
 
-def standpoint(session: Session, engine: Engine, args: Namespace) -> Standpoint:
+def read_point(session: Session, engine: Engine, args: Namespace) -> ReadPoint:
     """The branch and time to read memory from, as the options say.
 
     Only the owner may read an earlier state or another branch. Everyone else's access is decided by
@@ -122,15 +122,15 @@ def standpoint(session: Session, engine: Engine, args: Namespace) -> Standpoint:
             f"{session.actor} can only read the current state of the current branch",
             hint="Only the user can, at a terminal.",
         )
-    as_of = None if args.as_of is None else position_or_moment(args.as_of, session.now)
+    as_of = None if args.as_of is None else parse_position_or_time(args.as_of, session.now)
     if isinstance(as_of, int) and as_of > (head := engine.log.head):
         raise Invalid(
             f"the log has no position {as_of} yet", hint=f"The newest position is {head}."
         )
-    return Standpoint(branch=args.branch, as_of=as_of)
+    return ReadPoint(branch=args.branch, as_of=as_of)
 
 
-def only(session: Session, args: Namespace) -> Filter:
+def build_filter(session: Session, args: Namespace) -> Filter:
     """The filter that the options describe."""
     scopes, types = _scopes(args.scope)
     since, before = getattr(args, "since", None), getattr(args, "before", None)
@@ -138,33 +138,33 @@ def only(session: Session, args: Namespace) -> Filter:
         scopes=scopes,
         scope_kinds=types,
         kinds=tuple(args.kind),
-        since=None if since is None else moment_of(since, session.now),
-        before=None if before is None else moment_of(before, session.now),
+        since=None if since is None else parse_time(since, session.now),
+        before=None if before is None else parse_time(before, session.now),
         retired=getattr(args, "retired", False),
     )
 
 
-def narrowed(args: Namespace) -> bool:
+def is_filtered(args: Namespace) -> bool:
     """Whether the options filter the results."""
     return any(getattr(args, name, None) for name in FILTERS)
 
 
-def the_item(session: Session, engine: Engine, name: str) -> Item:
+def find_visible_item(session: Session, engine: Engine, name: str) -> Item:
     """Find a memory by its ID, or a unique ending of it, among those that the actor may see.
 
     Raises:
         NotFound: no visible memory has this ID.
     """
     with engine.reading() as reader:
-        return named(reader, asker(reader, session.actor), name)
+        return resolve_item(reader, load_viewer(reader, session.actor), name)
 
 
-def not_let_in(engine: Engine, principal: str) -> list[str]:
+def missing_grant_notes(engine: Engine, principal: str) -> list[str]:
     """A note for a user or agent who sees nothing because they have no grant."""
     if principal == OWNER:
         return []
     with engine.reading() as reader:
-        if asker(reader, principal).scopes:
+        if load_viewer(reader, principal).scopes:
             return []
     return [
         f"{principal} has no access to memory, so nothing is shown."
@@ -176,7 +176,7 @@ def _scopes(wanted: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Split scopes into exact ones and whole types such as `project:*`."""
     types = [scope.removesuffix(":*") for scope in wanted if scope.endswith(":*")]
     exact = [check_scope(scope) for scope in wanted if not scope.endswith(":*")]
-    if unknown := [each for each in types if each not in SORTS]:
+    if unknown := [each for each in types if each not in SCOPE_TYPES]:
         raise Invalid(
             f"{unknown[0]!r} is not a type of scope", hint="Use team:*, skill:* or project:*."
         )

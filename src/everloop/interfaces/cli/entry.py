@@ -53,10 +53,10 @@ if TYPE_CHECKING:  # loaded by name when the command runs; listed here for the i
     import everloop.interfaces.cli.commands.threads.transfer  # noqa: F401 - covers the whole block
 
 COMMANDS_PACKAGE = "everloop.interfaces.cli.commands"
-NO_DOORS: Mapping[str, str] = {}
+NO_SERVERS: Mapping[str, str] = {}
 
 
-def run(words: Sequence[str], streams: Streams, doors: Mapping[str, str] = NO_DOORS) -> int:
+def run(words: Sequence[str], streams: Streams, doors: Mapping[str, str] = NO_SERVERS) -> int:
     """Run one command and return its exit code.
 
     `doors` maps each command that starts another interface to the module that serves it.
@@ -79,10 +79,10 @@ def run(words: Sequence[str], streams: Streams, doors: Mapping[str, str] = NO_DO
 def _run_command(words: Sequence[str], streams: Streams, doors: Mapping[str, str]) -> int:
     with contextlib.redirect_stdout(streams.stdout):
         try:
-            args = parser.parse(words)
+            args = parser.parse_arguments(words)
         except SystemExit:  # --help and --version print and exit
             return DONE
-    if args.spec.opens_door:
+    if args.spec.starts_server:
         return _serve(args, doors)
     from everloop.interfaces.cli.session import Session  # noqa: PLC0415 - keeps --help fast
 
@@ -108,16 +108,16 @@ def _report(problem: EverloopError, words: Sequence[str], streams: Streams) -> i
     from everloop.interfaces.cli.output import errors  # noqa: PLC0415 - most runs have no error
 
     if "--json" in words:
-        streams.stdout.write(errors.as_json(problem))
+        streams.stdout.write(errors.error_document(problem))
     else:
-        errors.show(problem, streams.stderr)
+        errors.print_error(problem, streams.stderr)
     return exit_code(problem)
 
 
 def _report_fault(problem: Exception, words: Sequence[str], streams: Streams) -> int:
     from everloop.interfaces.cli.output import errors  # noqa: PLC0415 - most runs have no error
 
-    return _report(errors.fault(problem, streams.stderr), words, streams)
+    return _report(errors.internal_error(problem, streams.stderr), words, streams)
 
 
 def _system_error(problem: OSError) -> EverloopError:

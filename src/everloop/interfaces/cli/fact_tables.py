@@ -10,25 +10,25 @@ from rich.tree import Tree
 
 from everloop.app import Engine
 from everloop.interfaces.cli.output.escape import one_line
-from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, STRONG, Screen, styled
-from everloop.interfaces.cli.output.times import age, local_short
+from everloop.interfaces.cli.output.screen import BOLD, DIM, GOOD, NAME, Screen, styled_text
+from everloop.interfaces.cli.output.times import format_age, format_short
 from everloop.interfaces.cli.session import Session
 from everloop.log import Impact
-from everloop.log.model.record import Record, moment
-from everloop.log.read.queries import BranchLine, Sighting, TheseFacts
+from everloop.log.model.record import Record, from_microseconds
+from everloop.log.read.queries import BranchSummary, FactsAtPositions, ListedRecord
 
 PAYLOAD_WIDTH = 400  # wider than any terminal; the table cuts it to fit
 STREAM_WIDTH = 24  # longer names, mostly ids, would leave no room for the payload
 STREAM_END = 8  # characters shown of the start and of the end of a longer name
-TOUCHED_MAX = 12
+PREVIEW_FACTS_MAX = 12
 MARKS = {"retracted": "retracted", "purged": "purged", "elsewhere": "on another branch"}
 
 
-def facts(screen: Screen, sightings: Iterable[Sighting], now: datetime) -> None:
+def draw_facts(screen: Screen, sightings: Iterable[ListedRecord], now: datetime) -> None:
     """Print a table of facts. Facts that do not count are dimmed and say why."""
     if not screen.wide:
         for sighting in sightings:
-            fact(screen, sighting, now)
+            draw_fact(screen, sighting, now)
         return
     screen.table(
         ("#position", "recorded", "by", "stream", "fact"),
@@ -37,7 +37,7 @@ def facts(screen: Screen, sightings: Iterable[Sighting], now: datetime) -> None:
     )
 
 
-def fact(screen: Screen, sighting: Sighting, now: datetime) -> None:
+def draw_fact(screen: Screen, sighting: ListedRecord, now: datetime) -> None:
     """Print one fact: on one line if the terminal is wide enough, else on two."""
     *envelope, content = _row(sighting, now)
     first = Text("  ").join(envelope)
@@ -48,7 +48,7 @@ def fact(screen: Screen, sighting: Sighting, now: datetime) -> None:
         screen.line(Text("  ").join((Text(" " * len(envelope[0])), content)))
 
 
-def payload(record: Record) -> str:
+def format_payload(record: Record) -> str:
     """The payload of a record on one line."""
     if record.data is None:
         return "(erased)"
@@ -61,13 +61,13 @@ def payload(record: Record) -> str:
     return one_line(record.data, PAYLOAD_WIDTH)
 
 
-def branch_tree(screen: Screen, lines: Sequence[BranchLine]) -> None:
+def draw_branches(screen: Screen, lines: Sequence[BranchSummary]) -> None:
     """Print the branches as trees."""
     drawn: dict[str, Tree] = {}
     for line in lines:
         label = _branch(line)
         if line.parent is None:
-            drawn[line.name] = Tree(label, guide_style=FAINT)
+            drawn[line.name] = Tree(label, guide_style=DIM)
         else:
             drawn[line.name] = drawn[line.parent].add(label)
     for line in lines:
@@ -75,55 +75,57 @@ def branch_tree(screen: Screen, lines: Sequence[BranchLine]) -> None:
             screen.draw(drawn[line.name])
 
 
-class Preview(NamedTuple):
+class ImpactPreview(NamedTuple):
     """A planned change: its impact, the visible part of it, and the first facts of that."""
 
     impact: Impact
     seen: Impact
-    hides: Sequence[Sighting]
-    restores: Sequence[Sighting]
+    hides: Sequence[ListedRecord]
+    restores: Sequence[ListedRecord]
     now: datetime
 
 
-def preview(
-    session: Session, engine: Engine, impact: Impact, seen: Impact, *, most: int = TOUCHED_MAX
-) -> Preview:
+def load_preview(
+    session: Session, engine: Engine, impact: Impact, seen: Impact, *, most: int = PREVIEW_FACTS_MAX
+) -> ImpactPreview:
     """Load the first facts of an impact, of which `seen` is the visible part."""
     hides, restores = (
-        engine.ask(TheseFacts(tuple(fact.position for fact in touched[:most])))
+        engine.ask(FactsAtPositions(tuple(fact.position for fact in touched[:most])))
         for touched in (seen.hides, seen.restores)
     )
-    return Preview(impact, seen, hides, restores, session.now)
+    return ImpactPreview(impact, seen, hides, restores, session.now)
 
 
-def draw_preview(screen: Screen, what: Preview, *, lead: str) -> None:
+def draw_preview(screen: Screen, what: ImpactPreview, *, lead: str) -> None:
     """Print a change before it is made: the counts, then the facts."""
     impact = what.impact
-    screen.say((lead, STRONG))
+    screen.paragraph((lead, BOLD))
     if impact.hides:
         number = plural(len(impact.hides), "fact")
-        screen.say(f"{number} would be hidden{kinds(what.seen)}.")
-        first_of(screen, what.hides, len(impact.hides), what.now)
+        screen.paragraph(f"{number} would be hidden{format_kinds(what.seen)}.")
+        draw_first_facts(screen, what.hides, len(impact.hides), what.now)
     if impact.restores:
-        screen.say(f"{plural(len(impact.restores), 'fact')} would be restored.")
-        first_of(screen, what.restores, len(impact.restores), what.now)
+        screen.paragraph(f"{plural(len(impact.restores), 'fact')} would be restored.")
+        draw_first_facts(screen, what.restores, len(impact.restores), what.now)
     if not impact.hides and not impact.restores:
-        screen.say("No changes.")
+        screen.paragraph("No changes.")
 
 
-def first_of(screen: Screen, shown: Sequence[Sighting], number: int, now: datetime) -> None:
+def draw_first_facts(
+    screen: Screen, shown: Sequence[ListedRecord], number: int, now: datetime
+) -> None:
     """Print the first of many facts and how many more there are."""
     if not shown:
-        screen.say(("Facts by others are not shown.", FAINT))
+        screen.paragraph(("Facts by others are not shown.", DIM))
         return
-    facts(screen, shown, now)
+    draw_facts(screen, shown, now)
     if number > len(shown):
-        screen.say((f"… and {number - len(shown):,} more", FAINT))
+        screen.paragraph((f"… and {number - len(shown):,} more", DIM))
 
 
-def kinds(what: Impact) -> str:
+def format_kinds(what: Impact) -> str:
     """The number of facts per kind that a change would hide, after a colon; empty if none."""
-    listed = ", ".join(f"{kind} ({number})" for kind, number in what.kinds().items())
+    listed = ", ".join(f"{kind} ({number})" for kind, number in what.hidden_by_kind().items())
     return f": {listed}" if listed else ""
 
 
@@ -132,17 +134,23 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _row(sighting: Sighting, now: datetime) -> tuple[Text, ...]:
+def _row(sighting: ListedRecord, now: datetime) -> tuple[Text, ...]:
     record = sighting.record
-    at = moment(record.recorded_us)
-    when = f"{local_short(at, now)}, {age(at, now)}"
+    at = from_microseconds(record.recorded_us)
+    when = f"{format_short(at, now)}, {format_age(at, now)}"
     envelope = (str(record.position), when, record.actor, _short(record.stream))
     if sighting.verdict != "counts":
-        why = f"[{MARKS[sighting.verdict]}] {record.kind} {payload(record)}"
-        return tuple(styled((text, FAINT)) for text in (*envelope, why))
+        why = f"[{MARKS[sighting.verdict]}] {record.kind} {format_payload(record)}"
+        return tuple(styled_text((text, DIM)) for text in (*envelope, why))
     position, when, actor, stream = envelope
-    content = styled((record.kind, NAME), " ", payload(record))
-    return styled((position, STRONG)), styled((when, FAINT)), styled(actor), styled(stream), content
+    content = styled_text((record.kind, NAME), " ", format_payload(record))
+    return (
+        styled_text((position, BOLD)),
+        styled_text((when, DIM)),
+        styled_text(actor),
+        styled_text(stream),
+        content,
+    )
 
 
 def _short(stream: str) -> str:
@@ -157,8 +165,8 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _branch(line: BranchLine) -> Text:
+def _branch(line: BranchSummary) -> Text:
     origin = f", forked from {line.parent} after position {line.at}" if line.parent else ""
     here = ("  ← current branch", GOOD) if line.standing else ""
-    name = (line.name, f"{STRONG} {NAME}" if line.standing else NAME)
-    return styled(name, (f"  {plural(line.facts, 'fact')}{origin}", FAINT), here)
+    name = (line.name, f"{BOLD} {NAME}" if line.standing else NAME)
+    return styled_text(name, (f"  {plural(line.facts, 'fact')}{origin}", DIM), here)

@@ -13,14 +13,14 @@ from everloop.interfaces.cli.session import USER, Session
 from everloop.log import visible
 
 NOTES = "notes"
-GUARDED = ("access", "lesson:", "host:", "sentiment:")  # prefixes of protected streams
+PROTECTED_STREAMS = ("access", "lesson:", "host:", "sentiment:")  # prefixes of protected streams
 _PROTECTED = f"""
 SELECT l.position FROM log l WHERE {visible("l")} AND (
-    l.actor = '{USER}' OR {" OR ".join(f"l.stream GLOB '{start}*'" for start in GUARDED)})
+    l.actor = '{USER}' OR {" OR ".join(f"l.stream GLOB '{start}*'" for start in PROTECTED_STREAMS)})
 """  # noqa: S608 - our own conditions
 
 
-def check_stream(stream: str) -> str:
+def check_note_stream(stream: str) -> str:
     """Check that a note goes to a stream of notes: other streams belong to their domains.
 
     Raises:
@@ -31,7 +31,7 @@ def check_stream(stream: str) -> str:
     return stream
 
 
-def check_own(session: Session, engine: Engine, positions: Iterable[int]) -> None:
+def check_can_undo(session: Session, engine: Engine, positions: Iterable[int]) -> None:
     """Check that the actor may undo these facts: the user any, others only unprotected ones.
 
     Raises:
@@ -41,11 +41,11 @@ def check_own(session: Session, engine: Engine, positions: Iterable[int]) -> Non
         return
     for position in positions:
         record = engine.log.record(position)
-        if record.actor == USER or record.stream.startswith(GUARDED):
+        if record.actor == USER or record.stream.startswith(PROTECTED_STREAMS):
             raise _forbidden(session, position)
 
 
-def check_stand(session: Session, engine: Engine, branch: str) -> None:
+def check_can_switch(session: Session, engine: Engine, branch: str) -> None:
     """Check that switching to a branch hides no protected fact, unless the user does it.
 
     Raises:
@@ -54,11 +54,11 @@ def check_stand(session: Session, engine: Engine, branch: str) -> None:
     if session.actor == USER:
         return
     branches = engine.log.branches
-    current = branches.standing[branches[branch].root]
+    current = branches.current[branches[branch].root]
     with engine.log.file.reading() as reader:
-        reader.look(branches.standing_with(current))
+        reader.use_sight(branches.sight_from(current))
         before = {row[0] for row in reader.rows(_PROTECTED)}
-        reader.look(branches.standing_with(branch))
+        reader.use_sight(branches.sight_from(branch))
         lost = before - {row[0] for row in reader.rows(_PROTECTED)}
     if lost:
         raise _forbidden(session, min(lost))

@@ -16,16 +16,16 @@ from typing import Any
 from everloop.adapters.system import system_world
 from everloop.app import Engine
 from everloop.errors import Invalid, Rejected, Unavailable
-from everloop.interfaces.cli.output.json_document import document
+from everloop.interfaces.cli.output.json_document import encode_document
 from everloop.interfaces.cli.output.screen import Screen
-from everloop.interfaces.cli.output.stale_copy import draw_behind
+from everloop.interfaces.cli.output.stale_copy import draw_stale_copy_warning
 from everloop.interfaces.cli.streams import Streams
 from everloop.ports import Progress, World
 from everloop.settings import Settings, load
 
 USER = "user"
-NOBODY_AT_THE_TERMINAL = "agent:cli"
-ON_STANDARD_INPUT = "-"
+SCRIPT_ACTOR = "agent:cli"
+STDIN_ARGUMENT = "-"
 
 
 class Session:
@@ -54,7 +54,7 @@ class Session:
     @property
     def actor(self) -> str:
         """Who runs the command: `user` at a terminal, else `agent:cli`."""
-        return USER if self.stdin.isatty() else NOBODY_AT_THE_TERMINAL
+        return USER if self.stdin.isatty() else SCRIPT_ACTOR
 
     @property
     def now(self) -> datetime:
@@ -67,18 +67,18 @@ class Session:
         return Screen(self.stdout)
 
     @cached_property
-    def aside(self) -> Screen:
+    def error_screen(self) -> Screen:
         """Standard error, for questions and progress, so that they never mix with the output."""
         return Screen(self._stderr)
 
-    def said(self, given: str) -> str:
+    def read_text(self, given: str) -> str:
         """The given text, or standard input if it is `-`.
 
         Raises:
             Invalid: the text is not UTF-8.
         """
         try:
-            text = self.stdin.read() if given == ON_STANDARD_INPUT else given
+            text = self.stdin.read() if given == STDIN_ARGUMENT else given
             text.encode()  # fails on bytes that the locale passed through undecoded
         except UnicodeError as problem:
             raise Invalid(
@@ -87,34 +87,34 @@ class Session:
             ) from problem
         return text
 
-    def engine(self) -> Engine:
+    def open_engine(self) -> Engine:
         """Open the engine of this data home and tenant."""
         return Engine.open(settings=self.settings, tenant=self.tenant, world=self.world)
 
-    def looking(self) -> Engine:
+    def open_for_reading(self) -> Engine:
         """Open the engine for reading, or the local copy if the server is unavailable."""
         try:
-            return self.engine()
+            return self.open_engine()
         except Unavailable as reason:
             engine = Engine.open_copy(
                 reason, settings=self.settings, tenant=self.tenant, world=self.world
             )
-            draw_behind(self.aside, engine.log, self.now)
+            draw_stale_copy_warning(self.error_screen, engine.log, self.now)
             return engine
 
-    def answer(self, value: Any, draw: Callable[[Screen], None]) -> None:
+    def print_result(self, value: Any, draw: Callable[[Screen], None]) -> None:
         """Print the result: `value` as JSON with `--json`, else formatted by `draw`."""
         if self.json:
-            self.stdout.write(document(value))
+            self.stdout.write(encode_document(value))
         else:
             draw(self.screen)
 
     @property
-    def asks(self) -> bool:
+    def interactive(self) -> bool:
         """Whether a person can be asked for confirmation."""
         return self.stdin.isatty() and not self.json and not self._yes
 
-    def agreed(
+    def confirm(
         self, preview: Callable[[Screen], None], question: str, no: str = "No changes made."
     ) -> bool:
         """Ask for confirmation after a preview; `--yes` confirms without asking.
@@ -131,11 +131,11 @@ class Session:
                 f"this needs confirmation ({question}), but there is no terminal to ask at",
                 hint="Pass --yes to confirm. Commands with --preview can show the changes first.",
             )
-        preview(self.aside)
-        self.aside.ask(f"{question} [y/N] ")
+        preview(self.error_screen)
+        self.error_screen.ask(f"{question} [y/N] ")
         if self.stdin.readline().strip().lower() in {"y", "yes"}:
             return True
-        self.aside.say(no)
+        self.error_screen.paragraph(no)
         return False
 
     @contextmanager
@@ -144,5 +144,5 @@ class Session:
         if self.json or not self._stderr.isatty():
             yield None
             return
-        with self.aside.bar(doing) as progress:
+        with self.error_screen.progress_bar(doing) as progress:
             yield progress

@@ -5,24 +5,24 @@ from collections.abc import Sequence
 from everloop.errors import Rejected
 from everloop.interfaces.cli.fact_tables import plural
 from everloop.interfaces.cli.output.exit_codes import EXIT_CODES
-from everloop.interfaces.cli.output.screen import FAINT, NAME, WARNING, Screen
+from everloop.interfaces.cli.output.screen import DIM, NAME, WARNING, Screen
 from everloop.lessons.capture import entries
 from everloop.memory.markdown import folder
 
-Troubles = Sequence[folder.Trouble] | Sequence[entries.Trouble]
+SkippedFiles = Sequence[folder.PageProblem] | Sequence[entries.CaptureProblem]
 
 
-def draw_troubles(
-    screen: Screen, troubles: Troubles, *, each: str = "item", fate: str = "skipped"
+def draw_skipped(
+    screen: Screen, troubles: SkippedFiles, *, each: str = "item", fate: str = "skipped"
 ) -> None:
     """Print what was skipped, why, and how to fix it."""
     if troubles:
-        screen.say((f"{plural(len(troubles), each)} {fate}:", WARNING))
+        screen.paragraph((f"{plural(len(troubles), each)} {fate}:", WARNING))
     for trouble in troubles:
-        screen.say("  ", (trouble.name, NAME), f"  {trouble.problem}")
-        screen.say((f"    {trouble.hint}", FAINT))
+        screen.paragraph("  ", (trouble.name, NAME), f"  {trouble.problem}")
+        screen.paragraph((f"    {trouble.hint}", DIM))
 
 
-def code_of(troubles: Troubles) -> int | None:
+def exit_code_of_skipped(troubles: SkippedFiles) -> int | None:
     """The exit code of a command that skipped something."""
     return EXIT_CODES[Rejected] if troubles else None

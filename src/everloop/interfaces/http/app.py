@@ -8,9 +8,9 @@ from pydantic import BaseModel
 
 from everloop import __version__
 from everloop.access import credentials
-from everloop.interfaces.http.dependencies import House
-from everloop.interfaces.http.errors import teach_errors
-from everloop.interfaces.http.mounts import Annex, route
+from everloop.interfaces.http.dependencies import Dependencies
+from everloop.interfaces.http.errors import register_error_handlers
+from everloop.interfaces.http.mounts import MountedApp, mount_route
 from everloop.interfaces.http.routes import (
     crew,
     lessons,
@@ -23,10 +23,10 @@ from everloop.interfaces.http.routes import (
     timeline,
     transfer,
 )
-from everloop.interfaces.http.security.middleware import App, Rules, Shield
-from everloop.interfaces.http.static_files import built, serve_pages
+from everloop.interfaces.http.security.middleware import AsgiApp, SecurityMiddleware, SecurityRules
+from everloop.interfaces.http.static_files import add_page_route, find_build
 from everloop.interfaces.http.streaming.broadcast import Broadcast
-from everloop.running import Running
+from everloop.services import Services
 
 ROUTERS = (
     threads.router,  # first: routes are matched in this order, and these get most requests
@@ -49,26 +49,26 @@ class Health(BaseModel):
     version: str
 
 
-def application(
-    running: Running,
-    rules: Rules | None = None,
+def build_application(
+    running: Services,
+    rules: SecurityRules | None = None,
     broadcast: Broadcast | None = None,
-    annexes: Sequence[Annex] = (),
-) -> App:
+    annexes: Sequence[MountedApp] = (),
+) -> AsgiApp:
     """Build the application behind its security middleware.
 
     A caller that passes its own broadcast can close it before the server shuts down.
     """
-    chosen = rules or Rules()
+    chosen = rules or SecurityRules()
     broadcast = broadcast or Broadcast(running.engine.log, running.turns.live)
-    deps = House(running, chosen, broadcast)
+    deps = Dependencies(running, chosen, broadcast)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
             for annex in annexes:
-                await stack.enter_async_context(annex.running())
-            broadcast.start(deps.lets_in)
+                await stack.enter_async_context(annex.lifespan())
+            broadcast.start(deps.is_authorised)
             stack.callback(broadcast.close)
             yield
 
@@ -81,20 +81,24 @@ def application(
         openapi_url="/openapi.json",
     )
     app.state.dependencies = deps
-    teach_errors(app)
+    register_error_handlers(app)
 
     @app.get("/api/health", tags=["health"])
     def health() -> Health:
         """Health check. The only read that needs no credential."""
         # No details of background failures: this route is public. `everloop doctor` shows them.
-        return Health(ok=not running.engine.log.troubles, version=__version__)
+        return Health(ok=not running.engine.log.problems, version=__version__)
 
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # `include_router` would add cost to every request
     for annex in annexes:
-        app.router.routes.append(route(annex, broadcast))
-    serve_pages(app, built())
+        app.router.routes.append(mount_route(annex, broadcast))
+    add_page_route(app, find_build())
     log = running.engine.log
-    return Shield(
-        app, chosen, lambda text: credentials.device_of(log, text, since_us=deps.paired_since_us)
+    return SecurityMiddleware(
+        app,
+        chosen,
+        lambda text: credentials.authenticate_device(
+            log, text, since_us=deps.oldest_valid_pairing_us
+        ),
     )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from everloop.errors import Unavailable
 
 if TYPE_CHECKING:
-    from everloop.interfaces.http.server import MakeAnnex
+    from everloop.interfaces.http.server import MountFactory
 
 
-def serve(asked: Namespace, annexes: "Sequence[MakeAnnex]" = ()) -> int:
+def serve(asked: Namespace, annexes: "Sequence[MountFactory]" = ()) -> int:
     """Run the HTTP server with mounted applications until it ends, and return the exit code.
 
     Raises:

@@ -19,7 +19,7 @@ from everloop.errors import (
     Unavailable,
 )
 
-STATUS: tuple[tuple[type[EverloopError], int], ...] = (
+STATUS_CODES: tuple[tuple[type[EverloopError], int], ...] = (
     (NotFound, 404),
     (Conflict, 409),
     (Forbidden, 403),
@@ -37,7 +37,7 @@ class Problem(BaseModel):
     hint: str = ""
 
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": description}
     for status, description in (
         (400, "The request is malformed: invalid JSON, or a header is repeated."),
@@ -62,18 +62,18 @@ RAW_BODY: dict[str, Any] = {  # OpenAPI extra of routes whose body is a raw file
 }
 
 
-def status_of(problem: EverloopError) -> int:
+def http_status(problem: EverloopError) -> int:
     """The HTTP status code of an error."""
-    return next(status for kind, status in STATUS if isinstance(problem, kind))
+    return next(status for kind, status in STATUS_CODES if isinstance(problem, kind))
 
 
-def teach_errors(app: FastAPI) -> None:
+def register_error_handlers(app: FastAPI) -> None:
     """Register the handlers that turn every error into a `Problem` response."""
 
     async def on_everloop_error(_: Request, problem: Exception) -> JSONResponse:
         assert isinstance(problem, EverloopError)
-        body = Problem(error=str(problem), hint=problem.hint_anywhere)
-        return JSONResponse(body.model_dump(), status_of(problem))
+        body = Problem(error=str(problem), hint=problem.hint_without_cli)
+        return JSONResponse(body.model_dump(), http_status(problem))
 
     async def on_validation_error(_: Request, problem: Exception) -> JSONResponse:
         assert isinstance(problem, RequestValidationError)

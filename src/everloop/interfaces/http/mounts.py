@@ -14,7 +14,7 @@ from everloop.interfaces.http.security.middleware import Receive, Scope, Send
 from everloop.interfaces.http.streaming.broadcast import Broadcast
 
 
-class Annex(Protocol):
+class MountedApp(Protocol):
     """An ASGI application to mount. The security middleware has authenticated its requests."""
 
     @property
@@ -22,7 +22,7 @@ class Annex(Protocol):
         """The path it is mounted at."""
         ...
 
-    def running(self) -> AbstractAsyncContextManager[None]:
+    def lifespan(self) -> AbstractAsyncContextManager[None]:
         """A context that must be open while it serves: its lifespan."""
         ...
 
@@ -31,17 +31,19 @@ class Annex(Protocol):
         ...
 
 
-class Severable:
+class RevocableMount:
     """A mounted application whose responses are cancelled when their device is revoked."""
 
-    def __init__(self, annex: Annex, broadcast: Broadcast) -> None:
+    def __init__(self, annex: MountedApp, broadcast: Broadcast) -> None:
         self._annex, self._broadcast = annex, broadcast
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request until it is complete or its device is revoked."""
         response = _Response(send)
         handling = asyncio.ensure_future(self._annex(scope, receive, response.send))
-        with self._broadcast.ending(scope["state"]["device"].device_id, handling.cancel):
+        with self._broadcast.call_on_revocation(
+            scope["state"]["device"].device_id, handling.cancel
+        ):
             try:
                 await asyncio.wait((handling,))
             finally:
@@ -71,6 +73,6 @@ class _Response:
             await self._send({"type": "http.response.body", "body": b""})
 
 
-def route(annex: Annex, broadcast: Broadcast) -> Route:
+def mount_route(annex: MountedApp, broadcast: Broadcast) -> Route:
     """The route that serves a mounted application."""
-    return Route(annex.path, endpoint=Severable(annex, broadcast), include_in_schema=False)
+    return Route(annex.path, endpoint=RevocableMount(annex, broadcast), include_in_schema=False)

@@ -16,39 +16,39 @@ from everloop.access import credentials
 from everloop.adapters.network import lan_address
 from everloop.app import USER, Engine
 from everloop.errors import Forbidden, Unavailable
-from everloop.interfaces.http.app import application
-from everloop.interfaces.http.mounts import Annex
-from everloop.interfaces.http.security.middleware import LOOPBACK, Rules
+from everloop.interfaces.http.app import build_application
+from everloop.interfaces.http.mounts import MountedApp
+from everloop.interfaces.http.security.middleware import LOOPBACK_HOSTS, SecurityRules
 from everloop.interfaces.http.streaming.broadcast import Broadcast
-from everloop.running import Running
+from everloop.services import Services
 from everloop.settings import ServeSettings, Settings, load
 
-EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - only on request
-GRACE_S = 3
+ALL_INTERFACES = ("0.0.0.0", "::")  # noqa: S104 - only on request
+SHUTDOWN_TIMEOUT_S = 3
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-MakeAnnex = Callable[[Engine, Settings, Sequence[str]], Annex]
+MountFactory = Callable[[Engine, Settings, Sequence[str]], MountedApp]
 
 
-def serve(asked: Namespace, annexes: Sequence[MakeAnnex] = ()) -> int:
+def serve(asked: Namespace, annexes: Sequence[MountFactory] = ()) -> int:
     """Serve with the command line's options until a signal, and return the exit code."""
     settings = load(home=asked.home)
-    place = placed(settings.serve, asked)
+    place = apply_options(settings.serve, asked)
     with (
         closing(_bind(place)) as listener,
         Engine.open(settings=settings, tenant=asked.tenant) as engine,
-        Running(engine, settings) as running,
+        Services(engine, settings) as running,
     ):
-        rules, beat_s = rules_of(place), settings.serve.beat_s
+        rules, beat_s = security_rules(place), settings.serve.beat_s
         broadcast = Broadcast(engine.log, running.turns.live, beat_s=beat_s)
         mounted = [make(engine, settings, rules.hosts) for make in annexes]
         config = uvicorn.Config(
-            application(running, rules, broadcast, mounted),
+            build_application(running, rules, broadcast, mounted),
             log_level="warning",
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=GRACE_S,
+            timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
         )
         port = listener.getsockname()[1]
         place = msgspec.structs.replace(place, port=port)
@@ -56,7 +56,7 @@ def serve(asked: Namespace, annexes: Sequence[MakeAnnex] = ()) -> int:
     return 0
 
 
-def placed(place: ServeSettings, asked: Namespace) -> ServeSettings:
+def apply_options(place: ServeSettings, asked: Namespace) -> ServeSettings:
     """The settings with the command line's address and port.
 
     Raises:
@@ -72,11 +72,11 @@ def placed(place: ServeSettings, asked: Namespace) -> ServeSettings:
     return msgspec.structs.replace(place, host=host, port=port)
 
 
-def rules_of(place: ServeSettings) -> Rules:
+def security_rules(place: ServeSettings) -> SecurityRules:
     """The rules of the security middleware for a server at this address."""
-    own = (lan_address(),) if place.host in EVERYWHERE else (_url_host(place.host),)
-    return Rules(
-        hosts=tuple(dict.fromkeys((*LOOPBACK, *own, *place.names))),
+    own = (lan_address(),) if place.host in ALL_INTERFACES else (_url_host(place.host),)
+    return SecurityRules(
+        hosts=tuple(dict.fromkeys((*LOOPBACK_HOSTS, *own, *place.host_names))),
         body_bytes_max=place.body_bytes_max,
         import_bytes_max=place.import_bytes_max,
         secure=place.secure,
@@ -91,11 +91,11 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def address_of(place: ServeSettings) -> str:
+def browser_url(place: ServeSettings) -> str:
     """The URL to open in a browser."""
-    if place.secure and place.names:
-        return f"https://{place.names[0]}"
-    host = lan_address() if place.host in EVERYWHERE else place.host
+    if place.secure and place.host_names:
+        return f"https://{place.host_names[0]}"
+    host = lan_address() if place.host in ALL_INTERFACES else place.host
     return f"http://{_url_host(host)}:{place.port}"
 
 
@@ -149,8 +149,10 @@ class _Server(uvicorn.Server):
     def _announce(self) -> None:
         engine, place = self._engine, self._place
         lives_s = place.code_lives_s
-        code = credentials.new_code(engine.log, engine, engine.world, USER, lives_s=lives_s)
-        address = address_of(place)
+        code = credentials.make_pairing_code(
+            engine.log, engine, engine.world, USER, lives_s=lives_s
+        )
+        address = browser_url(place)
         link = f"{address}/#pair={code}"
         sys.stdout.write(f"Everloop is at {address}\n")
         sys.stdout.write(f"Open this once, within {lives_s // 60} minutes, to sign in:\n{link}\n")

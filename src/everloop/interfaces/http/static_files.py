@@ -14,7 +14,7 @@ from fastapi.responses import FileResponse, HTMLResponse, Response
 from starlette.datastructures import Headers
 
 from everloop.errors import NotFound
-from everloop.interfaces.http.security.middleware import POLICY
+from everloop.interfaces.http.security.middleware import CONTENT_SECURITY_POLICY
 
 INDEX = "index.html"
 ENCODINGS = (("br", ".br"), ("gzip", ".gz"))
@@ -29,9 +29,9 @@ TYPES = {
     ".webmanifest": "application/manifest+json",
     ".woff2": "font/woff2",
 }
-MISSING = """<!doctype html><meta charset="utf-8"><title>Everloop</title>
+NO_BUILD_PAGE = """<!doctype html><meta charset="utf-8"><title>Everloop</title>
 <p>Everloop is running, but its web pages are not built. Run <code>make web</code>.</p>"""
-NO_PAGES = (
+PATHS_WITHOUT_PAGE = (
     "api/",
     "mcp",
     ".well-known/",
@@ -39,30 +39,32 @@ NO_PAGES = (
 _INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
-def built() -> Path | None:
+def find_build() -> Path | None:
     """The folder of the web build, or None if there is none."""
     folder = Path(str(files("everloop"))) / "web"
     return folder if (folder / INDEX).is_file() else None
 
 
-def policy_of(page: bytes) -> str:
+def page_policy(page: bytes) -> str:
     """The Content-Security-Policy of a page, which allows its own inline scripts by hash."""
     scripts = (base64.b64encode(sha256(one).digest()).decode() for one in _INLINE.findall(page))
-    return POLICY.format(scripts="".join(f" 'sha256-{script}'" for script in scripts))
+    return CONTENT_SECURITY_POLICY.format(
+        scripts="".join(f" 'sha256-{script}'" for script in scripts)
+    )
 
 
-def serve_pages(app: FastAPI, folder: Path | None) -> None:
+def add_page_route(app: FastAPI, folder: Path | None) -> None:
     """Add a route that serves the build's files, and its page for every other address."""
 
     @app.get("/{path:path}", include_in_schema=False)
     def page(path: str, request: Request) -> Response:
-        if path == "api" or path.startswith(NO_PAGES):
+        if path == "api" or path.startswith(PATHS_WITHOUT_PAGE):
             raise NotFound(
                 "there is nothing at this address", hint="/openapi.json lists every route."
             )
         found = _file(folder, path) or _file(folder, INDEX) if folder else None
         if found is None:  # there is no build, or it is being replaced right now
-            return HTMLResponse(MISSING)
+            return HTMLResponse(NO_BUILD_PAGE)
         return _file_response(found, request.headers, path)
 
 
@@ -84,7 +86,7 @@ def _file_response(found: Path, headers: Headers, path: str) -> Response:
     caching = "public, max-age=31536000, immutable" if fixed else "no-cache"
     response_headers = {"Cache-Control": caching, "Vary": "Accept-Encoding"}
     if found.name == INDEX:  # read every time: the build may have been replaced
-        response_headers["Content-Security-Policy"] = policy_of(found.read_bytes())
+        response_headers["Content-Security-Policy"] = page_policy(found.read_bytes())
     accepted = headers.get("accept-encoding", "")
     for name, suffix in ENCODINGS:
         packed = found.with_name(found.name + suffix)

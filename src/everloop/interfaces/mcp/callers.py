@@ -13,22 +13,22 @@ from typing import Any, Final
 from mcp.server.mcpserver import Context as Request
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from everloop.access.decide import HOST_NAME
+from everloop.access.decide import HOST_NAME_PATTERN
 from everloop.access.state import Device
 from everloop.app import Engine
-from everloop.host_admission import admit, host_of
+from everloop.host_admission import admit_host, host_actor
 from everloop.log import Context
 from everloop.settings import DoorSettings
 
-NAMELESS: Final = "mcp"
+DEFAULT_HOST_NAME: Final = "mcp"
 NAME_MAX: Final = 64
 SESSION_HEADER: Final = "mcp-session-id"
 _NOT_ALLOWED = re.compile(r"[^a-z0-9._-]+")
 
-Ctx = Request[Any, Any]
+McpContext = Request[Any, Any]
 
 
-class Callers:
+class CallerResolver:
     """Identifies callers, and grants each new host access once."""
 
     def __init__(
@@ -43,16 +43,16 @@ class Callers:
         self._engine = engine
         self._doors = doors
         self._run = run
-        self._fixed_actor = host_of(name) if name else ""
+        self._fixed_actor = host_actor(name) if name else ""
         self._tenant = tenant
         self._admitted: set[str] = set()
         self._lock = threading.Lock()
 
-    def by(self, request: Ctx) -> Context:
+    def caller_context(self, request: McpContext) -> Context:
         """The actor and session of a request."""
-        device = device_of(request)
-        known_actor = host_of(device.host) if device and device.host else self._fixed_actor
-        actor = known_actor or host_of(host_name(client_name(request)))
+        device = request_device(request)
+        known_actor = host_actor(device.host) if device and device.host else self._fixed_actor
+        actor = known_actor or host_actor(normalise_host_name(client_name(request)))
         self._admit_once(actor)
         return Context(actor=actor, tenant=self._tenant, session=self._session(request))
 
@@ -60,16 +60,16 @@ class Callers:
         with self._lock:
             if actor in self._admitted:
                 return
-            if admit(self._engine, actor, self._doors):
+            if admit_host(self._engine, actor, self._doors):
                 sys.stderr.write(
                     f"everloop: gave {actor} access to every scope;"
                     f" `everloop grants revoke {actor}` takes it away\n"
                 )
             self._admitted.add(actor)
 
-    def _session(self, request: Ctx) -> str:
+    def _session(self, request: McpContext) -> str:
         """The session. A session id counts only in protocol versions where the server issues it."""
-        device = device_of(request)
+        device = request_device(request)
         run = f"mcp-{device.device_id}" if device else self._run
         headers = request.headers
         if headers is None or request.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
@@ -78,7 +78,7 @@ class Callers:
         return f"mcp-{session_id}" if session_id else run
 
 
-def device_of(request: Ctx) -> Device | None:
+def request_device(request: McpContext) -> Device | None:
     """The device that the HTTP server authenticated; None over standard input and output."""
     scope: dict[str, Any] = getattr(request.request_context.request, "scope", None) or {}
     state: dict[str, Any] = scope.get("state") or {}
@@ -86,13 +86,13 @@ def device_of(request: Ctx) -> Device | None:
     return found if isinstance(found, Device) else None
 
 
-def client_name(request: Ctx) -> str:
+def client_name(request: McpContext) -> str:
     """The client's own name; empty if it does not send one."""
     params = request.session.client_params
     return params.client_info.name if params is not None else ""
 
 
-def host_name(said: str) -> str:
+def normalise_host_name(said: str) -> str:
     """Normalise a client's own name to a host name: lower case, digits, dots and hyphens."""
     cleaned = _NOT_ALLOWED.sub("-", said.lower()).strip("-._")[:NAME_MAX].rstrip("-._")
-    return cleaned if HOST_NAME.fullmatch(cleaned) else NAMELESS
+    return cleaned if HOST_NAME_PATTERN.fullmatch(cleaned) else DEFAULT_HOST_NAME

@@ -31,7 +31,7 @@ def serve(asked: Namespace) -> int:
     settings = load(home=asked.home)
     world = system_world(settings.log.lock_wait_s)
     engine = Engine.open(settings=settings, tenant=asked.tenant, world=world)
-    room = server.room_for(
+    room = server.make_tool_context(
         engine,
         settings,
         run=host_session() or world.ids.new("mcp"),
@@ -39,7 +39,7 @@ def serve(asked: Namespace) -> int:
         tenant=asked.tenant,
     )
     try:
-        anyio.run(server.build(room).run_stdio_async)
+        anyio.run(server.build_server(room).run_stdio_async)
     finally:
         room.close()
     return 0

@@ -14,17 +14,17 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def told(problem: EverloopError) -> str:
+def error_text(problem: EverloopError) -> str:
     """The error message followed by its hint."""
-    return f"{problem}. {problem.hint_anywhere}" if problem.hint else str(problem)
+    return f"{problem}. {problem.hint_without_cli}" if problem.hint else str(problem)
 
 
-def tool(function: Callable[P, T]) -> Callable[P, T]:
+def wrap_tool(function: Callable[P, T]) -> Callable[P, T]:
     """Wrap a tool so that its errors are tool errors, which a model can read."""
     return _translate_errors(function, ToolError)
 
 
-def resource(function: Callable[P, T]) -> Callable[P, T]:
+def wrap_resource(function: Callable[P, T]) -> Callable[P, T]:
     """Wrap a resource so that its errors are resource errors."""
 
     def error(message: str) -> Exception:
@@ -33,7 +33,7 @@ def resource(function: Callable[P, T]) -> Callable[P, T]:
     return _translate_errors(function, error, missing=ResourceNotFoundError)
 
 
-def prompt(function: Callable[P, T]) -> Callable[P, T]:
+def wrap_prompt(function: Callable[P, T]) -> Callable[P, T]:
     """Wrap a prompt so that its errors are invalid-params errors."""
 
     def error(message: str) -> Exception:
@@ -52,10 +52,10 @@ def _translate_errors(
         try:
             return function(*args, **kwargs)
         except Corrupt as problem:
-            raise MCPError(INTERNAL_ERROR, told(problem)) from problem
+            raise MCPError(INTERNAL_ERROR, error_text(problem)) from problem
         except NotFound as problem:
-            raise (missing or error)(told(problem)) from problem
+            raise (missing or error)(error_text(problem)) from problem
         except EverloopError as problem:
-            raise error(told(problem)) from problem
+            raise error(error_text(problem)) from problem
 
     return wrapped

@@ -13,7 +13,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
 
 from everloop.app import Engine
-from everloop.interfaces.mcp.server import build, room_for
+from everloop.interfaces.mcp.server import build_server, make_tool_context
 from everloop.settings import Settings
 
 PATH = "/mcp"
@@ -23,20 +23,20 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-class Mounted:
+class McpMount:
     """An ASGI application that serves MCP for one engine at one path."""
 
     path = PATH
 
     def __init__(self, engine: Engine, settings: Settings, hosts: Sequence[str]) -> None:
         run = engine.log.ids.new("mcp")
-        server = build(room_for(engine, settings, run=run, embeds=False))
+        server = build_server(make_tool_context(engine, settings, run=run, embeds=False))
         server.streamable_http_app(
             streamable_http_path=PATH, transport_security=_transport_security(hosts)
         )
         self._sessions = server.session_manager
 
-    def running(self) -> AbstractAsyncContextManager[None]:
+    def lifespan(self) -> AbstractAsyncContextManager[None]:
         """The session manager's lifespan, which must be open while it serves."""
         return self._sessions.run()
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from everloop.lessons.gate.standing import Standing
+from everloop.lessons.gate.standing import GateResult
 from everloop.lessons.model.lifecycle import Status
 from everloop.memory.projections.queries import Item
 from everloop.memory.retrieval import results
@@ -140,7 +140,7 @@ class Zoomed(BaseModel):
     more: int = Field(description="How many more there are than shown.")
 
 
-def line(item: Item, characters: int) -> MemoryLine:
+def memory_line(item: Item, characters: int) -> MemoryLine:
     """A memory as tool output, its text shortened to a number of characters."""
     return MemoryLine(
         id=item.item_id,
@@ -161,7 +161,7 @@ def line(item: Item, characters: int) -> MemoryLine:
     )
 
 
-def lesson_line(standing: Standing, characters: int) -> LessonLine:
+def lesson_line(standing: GateResult, characters: int) -> LessonLine:
     """A lesson as tool output, its body shortened to a number of characters."""
     lesson = standing.lesson
     return LessonLine(
@@ -181,10 +181,10 @@ def lesson_line(standing: Standing, characters: int) -> LessonLine:
     )
 
 
-def found(hit: results.Recalled, characters: int) -> Found:
+def found_memory(hit: results.SearchHit, characters: int) -> Found:
     """A search hit as tool output."""
     return Found(
-        memory=line(hit.item, characters),
+        memory=memory_line(hit.item, characters),
         similarity=round(hit.similarity, 3),
         found_by=hit.source,
     )

@@ -8,31 +8,31 @@ from typing import Final, NamedTuple
 
 from everloop.app import Engine
 from everloop.errors import Forbidden, NotFound
-from everloop.lessons.projections.queries import page, positions
+from everloop.lessons.projections.queries import lesson_page, lesson_positions
 from everloop.log import Reader
-from everloop.memory.browse.scopes_in_use import inhabited, scopes
-from everloop.memory.model.scopes import Asker, check_scope
-from everloop.memory.projections.queries import Item, asker
+from everloop.memory.browse.scopes_in_use import scope_has_items, visible_scopes
+from everloop.memory.model.scopes import Viewer, check_scope
+from everloop.memory.projections.queries import Item, load_viewer
 
 GLOBAL: Final = "global"
-ALWAYS: Final = ("user", GLOBAL)
-NAMED_MAX: Final = 20
+ALWAYS_KNOWN_SCOPES: Final = ("user", GLOBAL)
+LISTED_SCOPES_MAX: Final = 20
 LESSONS_MAX: Final = 500  # read to list the scopes in use
 
 
-class Place(NamedTuple):
+class SearchScopes(NamedTuple):
     """The scopes to search and notices for the caller. Without scopes, nothing is searched."""
 
     scopes: tuple[str, ...]
     notices: tuple[str, ...] = ()
 
     @property
-    def eyes(self) -> Asker:
+    def audience(self) -> Viewer:
         """An audience that sees exactly these scopes, whoever the caller is."""
-        return Asker("", self.scopes)
+        return Viewer("", self.scopes)
 
 
-def place(engine: Engine, principal: str, scope: str) -> Place:
+def resolve_scopes(engine: Engine, principal: str, scope: str) -> SearchScopes:
     """The scopes to search for a request about one scope.
 
     Raises:
@@ -40,13 +40,13 @@ def place(engine: Engine, principal: str, scope: str) -> Place:
     """
     check_scope(scope)
     with engine.reading() as reader:
-        who = asker(reader, principal)
+        who = load_viewer(reader, principal)
         if not who.scopes:
-            return Place((), (not_let_in(principal),))
+            return SearchScopes((), (no_access_notice(principal),))
         if _is_known(reader, who, scope):
             both = dict.fromkeys((scope, GLOBAL))
-            return Place(tuple(each for each in both if who.admits(each)))
-        return Place((), (_unknown_scope_notice(scope, _scopes_in_use(reader, who)),))
+            return SearchScopes(tuple(each for each in both if who.has_scope(each)))
+        return SearchScopes((), (_unknown_scope_notice(scope, _scopes_in_use(reader, who)),))
 
 
 def check_writable(engine: Engine, principal: str, scope: str) -> tuple[str, ...]:
@@ -58,8 +58,8 @@ def check_writable(engine: Engine, principal: str, scope: str) -> tuple[str, ...
     """
     check_scope(scope)
     with engine.reading() as reader:
-        who = asker(reader, principal)
-        if not who.admits(scope):
+        who = load_viewer(reader, principal)
+        if not who.has_scope(scope):
             raise Forbidden(
                 f"{principal} has no access to {scope!r}",
                 hint=f"The user can give it: everloop grants allow {principal} {scope}",
@@ -69,14 +69,14 @@ def check_writable(engine: Engine, principal: str, scope: str) -> tuple[str, ...
         return (f"NOTICE: {scope!r} is a new scope. If you mistyped it, tell the user.",)
 
 
-def elsewhere(name: str, scope: str, found: Item) -> NotFound:
+def wrong_scope_error(name: str, scope: str, found: Item) -> NotFound:
     """The error for a memory that is in another scope, which the caller may see."""
     return NotFound(
         f"no memory {name!r} in {scope!r}", hint=f"It is in {found.scope!r}; use that scope."
     )
 
 
-def not_let_in(principal: str) -> str:
+def no_access_notice(principal: str) -> str:
     """The notice for a host that has no access to any scope."""
     return (
         f"NOTICE: {principal} has no access to any scope, so NOTHING was searched."
@@ -84,23 +84,23 @@ def not_let_in(principal: str) -> str:
     )
 
 
-def _is_known(reader: Reader, who: Asker, scope: str) -> bool:
-    if not who.admits(scope):
+def _is_known(reader: Reader, who: Viewer, scope: str) -> bool:
+    if not who.has_scope(scope):
         return False
-    if scope in ALWAYS or inhabited(reader, who, scope):
+    if scope in ALWAYS_KNOWN_SCOPES or scope_has_items(reader, who, scope):
         return True
-    return bool(positions(reader, Asker("", (scope,))))
+    return bool(lesson_positions(reader, Viewer("", (scope,))))
 
 
-def _scopes_in_use(reader: Reader, who: Asker) -> list[str]:
+def _scopes_in_use(reader: Reader, who: Viewer) -> list[str]:
     """The visible scopes that contain a memory or a lesson, sorted."""
-    lessons = page(reader, who, limit=LESSONS_MAX).lessons
-    return sorted({*scopes(reader, who), *(lesson.scope for lesson in lessons)})
+    lessons = lesson_page(reader, who, limit=LESSONS_MAX).lessons
+    return sorted({*visible_scopes(reader, who), *(lesson.scope for lesson in lessons)})
 
 
 def _unknown_scope_notice(scope: str, known: list[str]) -> str:
-    listed = ", ".join(known[:NAMED_MAX]) or "none yet"
-    more = f" and {len(known) - NAMED_MAX} more" if len(known) > NAMED_MAX else ""
+    listed = ", ".join(known[:LISTED_SCOPES_MAX]) or "none yet"
+    more = f" and {len(known) - LISTED_SCOPES_MAX} more" if len(known) > LISTED_SCOPES_MAX else ""
     return (
         f"NOTICE: the scope {scope!r} is unknown, so NOTHING was searched."
         f" Scopes in use: {listed}{more}. Try again with one of these, or tell the user that"

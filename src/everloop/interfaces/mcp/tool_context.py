@@ -7,13 +7,13 @@ from pydantic import Field
 
 from everloop.app import Engine
 from everloop.errors import Invalid
-from everloop.interfaces.mcp.callers import Callers
+from everloop.interfaces.mcp.callers import CallerResolver
 from everloop.log import Context, Draft
 from everloop.log.model.facts import NoteWritten
 from everloop.memory.background import EmbeddingTask
 from everloop.settings import DoorSettings
 
-SAID: Final = "said"  # the stream of the user's words as hosts relay them
+RELAYED_WORDS_STREAM: Final = "said"  # the stream of the user's words as hosts relay them
 
 Scope = Annotated[
     str,
@@ -25,11 +25,11 @@ Scope = Annotated[
 ]
 
 
-class Room:
+class ToolContext:
     """One engine, its callers and its limits, for all tools of a server."""
 
     def __init__(
-        self, engine: Engine, callers: Callers, doors: DoorSettings, *, embeds: bool = True
+        self, engine: Engine, callers: CallerResolver, doors: DoorSettings, *, embeds: bool = True
     ) -> None:
         self.engine = engine
         self.callers = callers
@@ -38,7 +38,7 @@ class Room:
         self._embedding: EmbeddingTask | None = None
         self._lock = threading.Lock()
 
-    def embed(self) -> None:
+    def start_embedding(self) -> None:
         """Start embedding items in the background when semantic search is first used.
 
         The first caller waits for it, up to the time limit in the settings.
@@ -61,13 +61,15 @@ class Room:
                 hint="Shorten or summarise it.",
             )
 
-    def note(self, by: Context, words: str, *, request_id: str | None = None) -> int:
+    def record_words(self, by: Context, words: str, *, request_id: str | None = None) -> int:
         """Record the user's words as a host relays them, and return the log position."""
         drafts = [Draft(NoteWritten(text=words))]
         log = self.engine.log
-        return log.append(SAID, drafts, actor=by.actor, request_id=request_id).position
+        return log.append(
+            RELAYED_WORDS_STREAM, drafts, actor=by.actor, request_id=request_id
+        ).position
 
-    def limited(self, wanted: int) -> int:
+    def clamp_limit(self, wanted: int) -> int:
         """The number of results to return, within the limit."""
         return max(1, min(wanted, self.doors.results_max))
 

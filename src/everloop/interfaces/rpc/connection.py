@@ -17,43 +17,43 @@ from everloop.interfaces.rpc.errors import (
     INVALID_REQUEST,
     PARSE,
     UNKNOWN_METHOD,
-    Fault,
-    fault_of,
+    RpcError,
+    to_rpc_error,
 )
-from everloop.interfaces.rpc.lines import TooLong
-from everloop.interfaces.rpc.parsing import Json, Unreadable, parse
+from everloop.interfaces.rpc.lines import LineTooLong
+from everloop.interfaces.rpc.parsing import InvalidJson, Json, parse_json
 from everloop.settings import DoorSettings
 
 H = TypeVar("H")
 
-Document = dict[str, Any]
-Say = Callable[[str], None]
+JsonObject = dict[str, Any]
+WriteLogLine = Callable[[str], None]
 VERSION = "2.0"
 
 
-class Method(NamedTuple, Generic[H]):
+class RpcMethod(NamedTuple, Generic[H]):
     """A method: the type of its parameters, and the function that executes it."""
 
     params: type[msgspec.Struct]
-    call: Callable[[H, Any], Document]
+    call: Callable[[H, Any], JsonObject]
 
 
-class Conversation(Generic[H]):
+class RpcConnection(Generic[H]):
     """Answers the requests of one host. `say` receives lines for the process's own log."""
 
     def __init__(
-        self, host: H, methods: Mapping[str, Method[H]], limits: DoorSettings, say: Say
+        self, host: H, methods: Mapping[str, RpcMethod[H]], limits: DoorSettings, say: WriteLogLine
     ) -> None:
         self._host = host
         self._methods = methods
         self._limits = limits
         self._say = say
 
-    def answer(self, line: bytes | TooLong) -> bytes | None:
+    def respond(self, line: bytes | LineTooLong) -> bytes | None:
         """The response to a line; None if it has only notifications."""
         try:
             asked = self._read(line)
-        except Fault as fault:
+        except RpcError as fault:
             return _encode(_error({}, fault))
         batch = asked if isinstance(asked, list) else [asked]
         answers = [response for each in batch if (response := self._respond(each)) is not None]
@@ -61,90 +61,92 @@ class Conversation(Generic[H]):
             return None
         return _encode(answers if isinstance(asked, list) else answers[0])
 
-    def _read(self, line: bytes | TooLong) -> Json:
-        if isinstance(line, TooLong):
+    def _read(self, line: bytes | LineTooLong) -> Json:
+        if isinstance(line, LineTooLong):
             bytes_max = self._limits.line_bytes_max
-            raise Fault(PARSE, f"parse error: the line is longer than {bytes_max:,} bytes")
+            raise RpcError(PARSE, f"parse error: the line is longer than {bytes_max:,} bytes")
         try:
-            asked = parse(line, self._limits.depth_max)
-        except Unreadable as problem:
-            raise Fault(PARSE, f"parse error: {problem}") from problem
+            asked = parse_json(line, self._limits.depth_max)
+        except InvalidJson as problem:
+            raise RpcError(PARSE, f"parse error: {problem}") from problem
         _check_batch(asked, self._limits.batch_max)
         return asked
 
-    def _respond(self, request: Json) -> Document | None:
+    def _respond(self, request: Json) -> JsonObject | None:
         """The response to one request; None for a notification."""
         if not isinstance(request, dict):
-            return _error({}, Fault(INVALID_REQUEST, "invalid request: it is not an object"))
+            return _error({}, RpcError(INVALID_REQUEST, "invalid request: it is not an object"))
         id_member = {"id": request["id"]} if "id" in request else {}
         try:
             _check_request(request)
-        except Fault as fault:
+        except RpcError as fault:
             return _error(id_member if _is_id(request.get("id")) else {}, fault)
         try:
             response = {"jsonrpc": VERSION, **id_member, "result": self._execute(request)}
-        except Fault as fault:
+        except RpcError as fault:
             response = _error(id_member, fault)
         return response if id_member else None
 
-    def _execute(self, request: Document) -> Document:
+    def _execute(self, request: JsonObject) -> JsonObject:
         name = request["method"]
         method = self._methods.get(name)
         if method is None:
-            raise Fault(UNKNOWN_METHOD, f"method not found: {name[:100]}")
+            raise RpcError(UNKNOWN_METHOD, f"method not found: {name[:100]}")
         params = _params(method.params, request.get("params"))
         try:
             return method.call(self._host, params)
         except EverloopError as problem:
-            raise fault_of(problem, getattr(params, "id", "")) from problem
-        except Fault:
+            raise to_rpc_error(problem, getattr(params, "id", "")) from problem
+        except RpcError:
             raise
         except Exception as problem:  # the outermost frame of this interface
             self._say("".join(traceback.format_exception(problem)))
             kind = type(problem).__name__
-            raise Fault(INTERNAL, f"internal error: a fault in Everloop ({kind})") from problem
+            raise RpcError(INTERNAL, f"internal error: a fault in Everloop ({kind})") from problem
 
 
 def _check_batch(asked: Json, batch_max: int) -> None:
     batch = asked if isinstance(asked, list) else [asked]
     if not batch:
-        raise Fault(INVALID_REQUEST, "invalid request: the batch is empty")
+        raise RpcError(INVALID_REQUEST, "invalid request: the batch is empty")
     if len(batch) > batch_max:
-        raise Fault(INVALID_REQUEST, f"invalid request: a batch has at most {batch_max:,} requests")
+        raise RpcError(
+            INVALID_REQUEST, f"invalid request: a batch has at most {batch_max:,} requests"
+        )
 
 
-def _check_request(request: Document) -> None:
+def _check_request(request: JsonObject) -> None:
     if request.get("jsonrpc") != VERSION:
-        raise Fault(INVALID_REQUEST, 'invalid request: `jsonrpc` is not "2.0"')
+        raise RpcError(INVALID_REQUEST, 'invalid request: `jsonrpc` is not "2.0"')
     if "id" in request and not _is_id(request["id"]):
-        raise Fault(INVALID_REQUEST, "invalid request: `id` is no string, number or null")
+        raise RpcError(INVALID_REQUEST, "invalid request: `id` is no string, number or null")
     if not isinstance(request.get("method"), str):
-        raise Fault(INVALID_REQUEST, "invalid request: `method` is no string")
+        raise RpcError(INVALID_REQUEST, "invalid request: `method` is no string")
     if not isinstance(request.get("params"), dict | list | None):
-        raise Fault(INVALID_REQUEST, "invalid request: `params` is no object or array")
+        raise RpcError(INVALID_REQUEST, "invalid request: `params` is no object or array")
 
 
 def _is_id(value: Any) -> bool:
     return value is None or (isinstance(value, str | int | float) and not isinstance(value, bool))
 
 
-def _params(shape: type[msgspec.Struct], given: Document | list[Any] | None) -> msgspec.Struct:
+def _params(shape: type[msgspec.Struct], given: JsonObject | list[Any] | None) -> msgspec.Struct:
     """Decode parameters given by name or by position. A null parameter counts as absent."""
     if isinstance(given, list):
         names = [field.encode_name for field in msgspec.structs.fields(shape)]
         if len(given) > len(names):
-            raise Fault(INVALID_PARAMS, f"invalid params: there are at most {len(names)}")
+            raise RpcError(INVALID_PARAMS, f"invalid params: there are at most {len(names)}")
         given = dict(zip(names, given, strict=False))
     present = {name: value for name, value in (given or {}).items() if value is not None}
     try:
         return msgspec.convert(present, shape)
     except msgspec.ValidationError as problem:
-        raise Fault(INVALID_PARAMS, f"invalid params: {problem}") from problem
+        raise RpcError(INVALID_PARAMS, f"invalid params: {problem}") from problem
 
 
-def _error(id_member: Document, fault: Fault) -> Document:
-    return {"jsonrpc": VERSION, **id_member, "error": fault.document()}
+def _error(id_member: JsonObject, fault: RpcError) -> JsonObject:
+    return {"jsonrpc": VERSION, **id_member, "error": fault.to_json()}
 
 
-def _encode(response: Document | list[Document]) -> bytes:
+def _encode(response: JsonObject | list[JsonObject]) -> bytes:
     return msgspec.json.encode(response) + b"\n"

@@ -21,7 +21,7 @@ MEMORY_IMMUNE: Final = -32003
 SUPERSEDE_BLOCKED: Final = -32004
 FORBIDDEN: Final = -32005
 
-CODES: Final[dict[type[EverloopError], int]] = {
+ERROR_CODES: Final[dict[type[EverloopError], int]] = {
     Rejected: INVALID_PARAMS,
     NotFound: NOT_FOUND,
     Forbidden: FORBIDDEN,
@@ -30,7 +30,7 @@ CODES: Final[dict[type[EverloopError], int]] = {
 }
 
 
-class Fault(Exception):
+class RpcError(Exception):
     """A JSON-RPC error response."""
 
     def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
@@ -39,13 +39,13 @@ class Fault(Exception):
         self.message = message
         self.data = data or {}
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The member `error` of the response."""
         document: dict[str, Any] = {"code": self.code, "message": self.message}
         return {**document, "data": self.data} if self.data else document
 
 
-def fault_of(problem: EverloopError, subject: str = "") -> Fault:
+def to_rpc_error(problem: EverloopError, subject: str = "") -> RpcError:
     """Translate an engine error. `subject` is the id that the request is about."""
     code = _code(problem)
     data: dict[str, Any] = {"id": subject} if code == NOT_FOUND and subject else {}
@@ -53,17 +53,17 @@ def fault_of(problem: EverloopError, subject: str = "") -> Fault:
         data["retry"] = True
     if problem.hint:
         data["hint"] = problem.hint
-    return Fault(code, str(problem), data)
+    return RpcError(code, str(problem), data)
 
 
 @contextmanager
-def about(subject: str) -> Generator[None]:
+def not_found_subject(subject: str) -> Generator[None]:
     """Report this id as the subject of a `NotFound` raised inside."""
     try:
         yield
     except NotFound as problem:
-        raise fault_of(problem, subject) from problem
+        raise to_rpc_error(problem, subject) from problem
 
 
 def _code(problem: EverloopError) -> int:
-    return next(CODES[kind] for kind in type(problem).__mro__ if kind in CODES)
+    return next(ERROR_CODES[kind] for kind in type(problem).__mro__ if kind in ERROR_CODES)

@@ -3,13 +3,14 @@
 A module is imported when one of its methods is first called, so that the server starts quickly.
 """
 
+# pyright: reportUnusedImport=false
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from everloop.interfaces.rpc.connection import Method
-from everloop.interfaces.rpc.host import Host
+from everloop.interfaces.rpc.connection import RpcMethod
+from everloop.interfaces.rpc.host import RpcHost
 
 if TYPE_CHECKING:  # so that import-linter sees what the rows import by name
     from everloop.interfaces.rpc.methods import (  # noqa: F401 - imported by name, in `_load`
@@ -26,7 +27,7 @@ if TYPE_CHECKING:  # so that import-linter sees what the rows import by name
 PACKAGE: Final = "everloop.interfaces.rpc"
 
 
-class Row(NamedTuple):
+class MethodRow(NamedTuple):
     """Where a method is defined."""
 
     module: str
@@ -34,45 +35,45 @@ class Row(NamedTuple):
     function: str
 
 
-CONTRACT: Final[dict[str, Row]] = {  # the methods of loop-engine
-    "ping": Row("methods.ping", "Nothing", "ping"),
-    "lesson.create": Row("methods.lessons", "Create", "create"),
-    "lesson.recall": Row("methods.lessons", "Recall", "recall"),
-    "lesson.promote": Row("methods.lessons", "One", "promote"),
-    "lesson.discard": Row("methods.lessons", "Discard", "discard"),
-    "lesson.list": Row("methods.lessons", "List", "list_lessons"),
-    "lesson.capture_feedback": Row("methods.lessons", "Feedback", "feedback"),
-    "lesson.supersede": Row("methods.lessons", "Supersede", "supersede"),
-    "memory.create": Row("methods.memories", "Create", "create"),
-    "memory.search": Row("methods.memories", "Search", "search"),
-    "memory.get": Row("methods.memories", "One", "get"),
-    "memory.list": Row("methods.memories", "List", "list_memories"),
-    "memory.update": Row("methods.memories", "Update", "update"),
-    "memory.delete": Row("methods.memories", "Delete", "delete"),
-    "memory.compress": Row("methods.compression", "Compress", "compress"),
-    "memory.consolidate": Row("methods.compression", "Consolidate", "consolidate"),
-    "memory.recompute_citations": Row("methods.citations", "Nothing", "recompute"),
-    "manifest.assemble": Row("methods.manifest", "Assemble", "assemble"),
-    "task.log_phase": Row("methods.tasks", "Phase", "log_phase"),
-    "task.get_ledger": Row("methods.tasks", "Task", "ledger"),
+LOOP_ENGINE_METHODS: Final[dict[str, MethodRow]] = {  # the methods of loop-engine
+    "ping": MethodRow("methods.ping", "Nothing", "ping"),
+    "lesson.create": MethodRow("methods.lessons", "Create", "create"),
+    "lesson.recall": MethodRow("methods.lessons", "Recall", "recall"),
+    "lesson.promote": MethodRow("methods.lessons", "One", "promote"),
+    "lesson.discard": MethodRow("methods.lessons", "Discard", "discard"),
+    "lesson.list": MethodRow("methods.lessons", "List", "list_lessons"),
+    "lesson.capture_feedback": MethodRow("methods.lessons", "Feedback", "feedback"),
+    "lesson.supersede": MethodRow("methods.lessons", "Supersede", "supersede"),
+    "memory.create": MethodRow("methods.memories", "Create", "create"),
+    "memory.search": MethodRow("methods.memories", "Search", "search"),
+    "memory.get": MethodRow("methods.memories", "One", "get"),
+    "memory.list": MethodRow("methods.memories", "List", "list_memories"),
+    "memory.update": MethodRow("methods.memories", "Update", "update"),
+    "memory.delete": MethodRow("methods.memories", "Delete", "delete"),
+    "memory.compress": MethodRow("methods.compression", "Compress", "compress"),
+    "memory.consolidate": MethodRow("methods.compression", "Consolidate", "consolidate"),
+    "memory.recompute_citations": MethodRow("methods.citations", "Nothing", "recompute"),
+    "manifest.assemble": MethodRow("methods.manifest", "Assemble", "assemble"),
+    "task.log_phase": MethodRow("methods.tasks", "Phase", "log_phase"),
+    "task.get_ledger": MethodRow("methods.tasks", "Task", "ledger"),
 }
-ADDITIONS: Final[dict[str, Row]] = {  # methods that Everloop adds
-    "lesson.used": Row("methods.lessons", "Used", "report_use"),
-    "lesson.get": Row("methods.lesson_details", "One", "get"),
-    "lesson.edit": Row("methods.lesson_details", "Edit", "edit"),
-    "lesson.narrate": Row("methods.lesson_details", "Narrate", "narrate"),
-    "lesson.activate": Row("methods.lesson_details", "One", "activate"),
-    "lesson.gate": Row("methods.lesson_details", "One", "standing"),
+ADDED_METHODS: Final[dict[str, MethodRow]] = {  # methods that Everloop adds
+    "lesson.used": MethodRow("methods.lessons", "Used", "report_use"),
+    "lesson.get": MethodRow("methods.lesson_details", "One", "get"),
+    "lesson.edit": MethodRow("methods.lesson_details", "Edit", "edit"),
+    "lesson.narrate": MethodRow("methods.lesson_details", "Narrate", "narrate"),
+    "lesson.activate": MethodRow("methods.lesson_details", "One", "activate"),
+    "lesson.gate": MethodRow("methods.lesson_details", "One", "standing"),
 }
 
 
-class Methods(Mapping[str, Method[Host]]):
+class MethodTable(Mapping[str, RpcMethod[RpcHost]]):
     """The methods by name, imported on first use."""
 
-    def __init__(self, rows: Mapping[str, Row]) -> None:
+    def __init__(self, rows: Mapping[str, MethodRow]) -> None:
         self._rows = rows
 
-    def __getitem__(self, name: str) -> Method[Host]:
+    def __getitem__(self, name: str) -> RpcMethod[RpcHost]:
         """The method; imports its module on first use."""
         return _load(self._rows[name])
 
@@ -86,9 +87,9 @@ class Methods(Mapping[str, Method[Host]]):
 
 
 @cache
-def _load(row: Row) -> Method[Host]:
+def _load(row: MethodRow) -> RpcMethod[RpcHost]:
     module = import_module(f"{PACKAGE}.{row.module}")
-    return Method(getattr(module, row.params), getattr(module, row.function))
+    return RpcMethod(getattr(module, row.params), getattr(module, row.function))
 
 
-METHODS: Final = Methods(CONTRACT | ADDITIONS)
+METHODS: Final = MethodTable(LOOP_ENGINE_METHODS | ADDED_METHODS)

@@ -14,11 +14,11 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | Non
 DIGITS_MAX = 20  # of a 64-bit integer, with its sign
 
 
-class Unreadable(Exception):
+class InvalidJson(Exception):
     """A line that is not JSON, or is ambiguous JSON."""
 
 
-def parse(line: bytes, depth_max: int) -> Json:
+def parse_json(line: bytes, depth_max: int) -> Json:
     """Parse a line.
 
     Raises:
@@ -30,11 +30,11 @@ def parse(line: bytes, depth_max: int) -> Json:
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode()
     except RecursionError as problem:
-        raise Unreadable(f"it is nested deeper than {depth_max} levels") from problem
+        raise InvalidJson(f"it is nested deeper than {depth_max} levels") from problem
     except ValueError as problem:  # invalid JSON, UTF-8 or number, or a lone surrogate
-        raise Unreadable(_message(problem)) from problem
+        raise InvalidJson(_message(problem)) from problem
     if _is_too_deep(value, depth_max):
-        raise Unreadable(f"it is nested deeper than {depth_max} levels")
+        raise InvalidJson(f"it is nested deeper than {depth_max} levels")
     return value
 
 

@@ -12,39 +12,39 @@ from everloop.memory.model.events import Origin
 from everloop.memory.model.scopes import check_scope
 from everloop.memory.projections.queries import Filter, Item
 
-PREVIEW: Final = 240
-PAGE: Final = 50
+PREVIEW_CHARACTERS: Final = 240
+PAGE_SIZE: Final = 50
 PAGE_MAX: Final = 500
-PLAIN: Final = ("user", "global")  # scopes without a name part
+UNNAMED_SCOPES: Final = ("user", "global")  # scopes without a name part
 
 Scope = str | dict[str, str]
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
-Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]  # SQLite's largest integer
-Words = Annotated[str, Meta(min_length=1)]
+NonNegativeInt = Annotated[int, Meta(ge=0, le=2**63 - 1)]  # SQLite's largest integer
+NonEmptyText = Annotated[str, Meta(min_length=1)]
 
 
-class Exact(msgspec.Struct, frozen=True, tag_field="kind", tag="exact"):
+class ExactScope(msgspec.Struct, frozen=True, tag_field="kind", tag="exact"):
     """Only this scope."""
 
     scope: Scope
 
 
-class Kind(msgspec.Struct, frozen=True, tag_field="kind", tag="kind"):
+class ScopesOfKind(msgspec.Struct, frozen=True, tag_field="kind", tag="kind"):
     """Every scope of this kind."""
 
     kind_name: Literal["user", "team", "skill", "project", "global"]
 
 
-class AnyOf(msgspec.Struct, frozen=True, tag_field="kind", tag="any_of"):
+class AnyOfScopes(msgspec.Struct, frozen=True, tag_field="kind", tag="any_of"):
     """Only these scopes."""
 
     scopes: Annotated[tuple[Scope, ...], Meta(min_length=1)]
 
 
-ScopeFilter = Exact | Kind | AnyOf
+ScopeFilter = ExactScope | ScopesOfKind | AnyOfScopes
 
 
-class Whence(msgspec.Struct, frozen=True):
+class OriginParams(msgspec.Struct, frozen=True):
     """The origin of a memory, as a host claims it."""
 
     host: str | None = None
@@ -54,40 +54,40 @@ class Whence(msgspec.Struct, frozen=True):
     written_at: str | None = None
 
 
-def scope_of(wire: Scope) -> str:
+def parse_scope(wire: Scope) -> str:
     """Parse a scope from JSON into the engine's form: `user`, `team:x`.
 
     Raises:
         Invalid: it is not a scope.
     """
     if isinstance(wire, str):
-        return wire if wire in PLAIN else _refuse_scope(wire)
+        return wire if wire in UNNAMED_SCOPES else _refuse_scope(wire)
     if len(wire) != 1:
         return _refuse_scope(wire)
     [(kind, name)] = wire.items()
     return check_scope(f"{kind}:{name}")
 
 
-def scope_told(scope: str) -> Scope:
+def scope_json(scope: str) -> Scope:
     """A scope as JSON: `user`, `{"team": "x"}`."""
     kind, colon, name = scope.partition(":")
     return {kind: name} if colon else scope
 
 
-def only(wanted: ScopeFilter | None) -> Filter:
+def parse_scope_filter(wanted: ScopeFilter | None) -> Filter:
     """Convert a scope filter from JSON into a query filter."""
     match wanted:
-        case Exact(scope=scope):
-            return Filter(scopes=(scope_of(scope),))
-        case Kind(kind_name=kind):
+        case ExactScope(scope=scope):
+            return Filter(scopes=(parse_scope(scope),))
+        case ScopesOfKind(kind_name=kind):
             return Filter(scope_kinds=(kind,))
-        case AnyOf(scopes=scopes):
-            return Filter(scopes=tuple(scope_of(scope) for scope in scopes))
+        case AnyOfScopes(scopes=scopes):
+            return Filter(scopes=tuple(parse_scope(scope) for scope in scopes))
         case None:
             return Filter()
 
 
-def origin_of(whence: Whence) -> Origin:
+def parse_origin(whence: OriginParams) -> Origin:
     """The claimed origin of a memory. The true session is recorded separately."""
     return Origin(
         host=whence.host or "",
@@ -97,29 +97,29 @@ def origin_of(whence: Whence) -> Origin:
     )
 
 
-def origin_told(item: Item) -> dict[str, str] | None:
+def origin_json(item: Item) -> dict[str, str] | None:
     """The origin of a memory as JSON; None if it is unknown."""
     fields = {
         "host": item.origin.host,
         "session_id": item.origin.session,
         "model": item.origin.model,
         "cwd_basename": item.origin.folder,
-        "written_at": time_told(item.happened_at) if item.happened_at != item.recorded_at else "",
+        "written_at": time_json(item.happened_at) if item.happened_at != item.recorded_at else "",
     }
     return {name: value for name, value in fields.items() if value} or None
 
 
-def time_told(at: datetime) -> str:
+def time_json(at: datetime) -> str:
     """A time as RFC 3339 in UTC, with milliseconds."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def preview(text: str, *, whole: bool = False) -> str:
     """The first characters of a text, or all of it."""
-    return text if whole else text[:PREVIEW]
+    return text if whole else text[:PREVIEW_CHARACTERS]
 
 
-def page_told(
+def page_json(
     results: Sequence[dict[str, Any]], *, total: int, limit: int, offset: int
 ) -> dict[str, Any]:
     """One page of a list as JSON."""

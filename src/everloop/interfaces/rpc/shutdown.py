@@ -7,35 +7,35 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class Left(BaseException):
+class ShutdownRequested(BaseException):
     """Stop serving. A `BaseException`, so that no error handler catches it by accident."""
 
 
-class Leaving:
+class ShutdownSignal:
     """Turns termination signals into an exception in the thread that waits for requests."""
 
     def __init__(self) -> None:
         self._requested = False
         self._idle = False
-        self.bells: tuple[socket.socket, ...] = ()  # readable once a signal has arrived
+        self.wakeup_sockets: tuple[socket.socket, ...] = ()  # readable once a signal has arrived
 
-    def listen(self) -> None:
+    def install_handlers(self) -> None:
         """Install the signal handlers. Only the main thread can do this."""
         # A signal right before a system call would not interrupt it; the wakeup socket does.
         wakeup_reader, self._wakeup_writer = socket.socketpair()
         self._wakeup_writer.setblocking(False)
         signal.set_wakeup_fd(self._wakeup_writer.fileno(), warn_on_full_buffer=False)
-        self.bells = (wakeup_reader,)
+        self.wakeup_sockets = (wakeup_reader,)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
 
     @contextmanager
-    def waiting(self) -> Generator[None]:
+    def interruptible_wait(self) -> Generator[None]:
         """While open, a signal raises `Left`."""
         self._idle = True  # first: later signals raise, earlier ones have set `_requested`
         try:
             if self._requested:
-                raise Left
+                raise ShutdownRequested
             yield
         finally:
             self._idle = False
@@ -43,4 +43,4 @@ class Leaving:
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self._requested = True
         if self._idle:
-            raise Left
+            raise ShutdownRequested

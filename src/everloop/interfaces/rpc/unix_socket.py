@@ -11,16 +11,16 @@ from select import select
 from typing import Final
 
 from everloop.errors import Conflict, Invalid, Unavailable
-from everloop.interfaces.rpc.shutdown import Leaving, Left
+from everloop.interfaces.rpc.shutdown import ShutdownRequested, ShutdownSignal
 
 BACKLOG: Final = 64
-PATIENCE_S: Final = 5.0  # with a host that does not read its last response
-PRIVATE: Final = 0o177  # umask, so that the socket is created with mode 0600
+DRAIN_TIMEOUT_S: Final = 5.0  # with a host that does not read its last response
+PRIVATE_UMASK: Final = 0o177  # umask, so that the socket is created with mode 0600
 
 Serve = Callable[[socket.socket], None]
 
 
-class SocketDoor:
+class UnixSocketServer:
     """Serves connections until a signal; then each gets the response it waits for."""
 
     def __init__(self, path: Path, serve: Serve, connections_max: int) -> None:
@@ -30,7 +30,7 @@ class SocketDoor:
         self._open: set[socket.socket] = set()
         self._changed = threading.Condition()
 
-    def listen(self, leaving: Leaving, ready: Callable[[], None]) -> None:
+    def listen(self, leaving: ShutdownSignal, ready: Callable[[], None]) -> None:
         """Serve until a termination signal.
 
         Raises:
@@ -44,17 +44,17 @@ class SocketDoor:
                 ready()
                 while True:
                     self._accept(listener, leaving)
-            except Left:
+            except ShutdownRequested:
                 self._drain()
             finally:
                 with suppress(OSError):
                     if self._path.lstat().st_ino == ours:
                         self._path.unlink()
 
-    def _accept(self, listener: socket.socket, leaving: Leaving) -> None:
-        with leaving.waiting():
+    def _accept(self, listener: socket.socket, leaving: ShutdownSignal) -> None:
+        with leaving.interruptible_wait():
             self._slots.acquire()
-            select((listener, *leaving.bells), (), ())
+            select((listener, *leaving.wakeup_sockets), (), ())
             connection, _ = listener.accept()
         with self._changed:
             self._open.add(connection)
@@ -77,13 +77,13 @@ class SocketDoor:
                 for connection in self._open:
                     with suppress(OSError):
                         connection.shutdown(how)
-                self._changed.wait_for(lambda: not self._open, PATIENCE_S)
+                self._changed.wait_for(lambda: not self._open, DRAIN_TIMEOUT_S)
 
 
 def _bind(path: Path) -> socket.socket:
     _remove_stale(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    mask = os.umask(PRIVATE)
+    mask = os.umask(PRIVATE_UMASK)
     try:
         listener.bind(str(path))
     except OSError as problem:

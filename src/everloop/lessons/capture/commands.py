@@ -1,13 +1,13 @@
 """The commands on a capture source."""
 
-from everloop.lessons.capture.entries import Mark, Origin
+from everloop.lessons.capture.entries import CaptureSource, ReadOffset
 from everloop.log import Command
 
 
 class NoteEntry(Command, frozen=True):
     """Record that an entry was proposed. `replaces` is the digest of its previous version."""
 
-    origin: Origin
+    origin: CaptureSource
     key: str
     digest: str
     description: str
@@ -18,5 +18,5 @@ class NoteEntry(Command, frozen=True):
 class NoteRead(Command, frozen=True):
     """Record the offset up to which a growing file was read."""
 
-    origin: Origin
-    mark: Mark
+    origin: CaptureSource
+    mark: ReadOffset

@@ -4,10 +4,12 @@ from everloop.errors import Invalid
 from everloop.lessons.capture.commands import NoteEntry, NoteRead
 from everloop.lessons.capture.events import EntryCaptured, SourceRead
 from everloop.lessons.capture.state import SourceState
-from everloop.log import Asking, Event
+from everloop.log import DecisionContext, Event
 
 
-def note_entry(source: SourceState | None, command: NoteEntry, asking: Asking) -> list[Event]:
+def note_entry(
+    source: SourceState | None, command: NoteEntry, asking: DecisionContext
+) -> list[Event]:
     """Record an entry. A known one that was not replaced since is not recorded again."""
     del asking
     known = source or SourceState()
@@ -28,7 +30,9 @@ def note_entry(source: SourceState | None, command: NoteEntry, asking: Asking) -
     ]
 
 
-def note_read(source: SourceState | None, command: NoteRead, asking: Asking) -> list[Event]:
+def note_read(
+    source: SourceState | None, command: NoteRead, asking: DecisionContext
+) -> list[Event]:
     """Record the offset up to which it was read, if it is new."""
     del asking
     known = source or SourceState()

@@ -6,33 +6,37 @@ from typing import Final
 
 import msgspec
 
-from everloop.lessons.capture.entries import Entry
-from everloop.lessons.capture.state import Captured, SourceState
+from everloop.lessons.capture.entries import CaptureEntry
+from everloop.lessons.capture.state import KnownEntry, SourceState
 
-ALIKE: Final = 0.6  # minimum similarity of two descriptions to count as the same entry
+SIMILARITY_MIN: Final = 0.6  # minimum similarity of two descriptions to count as the same entry
 
 
-class Change(msgspec.Struct, frozen=True):
+class EntryChange(msgspec.Struct, frozen=True):
     """An entry to propose. `replaces` is the digest of its previous version; empty if it is new."""
 
-    entry: Entry
+    entry: CaptureEntry
     digest: str
     replaces: str = ""
 
 
-def additions(source: SourceState, kind: str, entries: Sequence[Entry]) -> tuple[Change, ...]:
+def new_entries(
+    source: SourceState, kind: str, entries: Sequence[CaptureEntry]
+) -> tuple[EntryChange, ...]:
     """The new entries of a growing source. One with a known key replaces the earlier one."""
     fresh = {entry.digest(kind): entry for entry in entries}
     keys = {old.key: name for name, old in source.entries.items() if name not in source.gone}
-    found: list[Change] = []
+    found: list[EntryChange] = []
     for digest, entry in fresh.items():
         if digest not in source.entries:
-            found.append(Change(entry, digest, keys.get(entry.key, "") if entry.key else ""))
+            found.append(EntryChange(entry, digest, keys.get(entry.key, "") if entry.key else ""))
             keys[entry.key] = digest
     return tuple(found)
 
 
-def changes(source: SourceState, kind: str, entries: Sequence[Entry]) -> tuple[Change, ...]:
+def changed_entries(
+    source: SourceState, kind: str, entries: Sequence[CaptureEntry]
+) -> tuple[EntryChange, ...]:
     """The new entries of a source that was read as a whole, with their previous versions.
 
     A missing entry was removed, or changed into one with the same key or a similar description.
@@ -40,24 +44,24 @@ def changes(source: SourceState, kind: str, entries: Sequence[Entry]) -> tuple[C
     now = {entry.digest(kind): entry for entry in entries}
     standing = {name: old for name, old in source.entries.items() if name not in source.gone}
     missing = {name: old for name, old in standing.items() if name not in now}
-    found: list[Change] = []
+    found: list[EntryChange] = []
     for digest, entry in now.items():
         if digest not in standing:
             replaces = _previous_version(entry, missing)
             missing.pop(replaces, None)
-            found.append(Change(entry, digest, replaces))
+            found.append(EntryChange(entry, digest, replaces))
     return tuple(found)
 
 
-def _previous_version(entry: Entry, missing: dict[str, Captured]) -> str:
+def _previous_version(entry: CaptureEntry, missing: dict[str, KnownEntry]) -> str:
     """The digest of an entry's previous version; empty if it is new."""
     for digest, old in missing.items():
         if entry.key and old.key == entry.key:
             return digest
     scores = {digest: _similarity(entry, old) for digest, old in missing.items()}
     best = max(scores, key=lambda digest: scores[digest], default="")
-    return best if scores.get(best, 0.0) >= ALIKE else ""
+    return best if scores.get(best, 0.0) >= SIMILARITY_MIN else ""
 
 
-def _similarity(entry: Entry, old: Captured) -> float:
+def _similarity(entry: CaptureEntry, old: KnownEntry) -> float:
     return SequenceMatcher(None, entry.description, old.description, autojunk=False).ratio()

@@ -15,7 +15,7 @@ JSONL: Final = "jsonl"
 DESCRIPTION_MAX: Final = 140
 
 
-class Origin(msgspec.Struct, frozen=True):
+class CaptureSource(msgspec.Struct, frozen=True):
     """A source file. `source_id` is a digest of its path; the path itself is not stored."""
 
     source_id: str
@@ -23,7 +23,7 @@ class Origin(msgspec.Struct, frozen=True):
     name: str
 
 
-class Entry(msgspec.Struct, frozen=True):
+class CaptureEntry(msgspec.Struct, frozen=True):
     """One rule in a source.
 
     `key` is its name there, if it has one: an entry with a known key and another text has changed.
@@ -46,7 +46,7 @@ class Entry(msgspec.Struct, frozen=True):
         return sha256(msgspec.json.encode(words)).hexdigest()[:32]
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class CaptureProblem(msgspec.Struct, frozen=True):
     """A part of a source that was skipped, with the problem and a hint."""
 
     name: str
@@ -54,14 +54,14 @@ class Trouble(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-class Mark(msgspec.Struct, frozen=True):
+class ReadOffset(msgspec.Struct, frozen=True):
     """A read position in a growing file. `head` is a digest of the file's beginning."""
 
     offset: int = 0
     head: str = ""
 
 
-def shortened(text: str, characters: int = DESCRIPTION_MAX) -> str:
+def truncate_first_line(text: str, characters: int = DESCRIPTION_MAX) -> str:
     """The first line of a text, truncated at a word."""
     first = text.strip().partition("\n")[0].strip()
     if len(first) <= characters:

@@ -12,22 +12,22 @@ import msgspec
 
 from everloop.errors import Forbidden, Rejected
 from everloop.lessons.capture.commands import NoteEntry, NoteRead
-from everloop.lessons.capture.diff import Change, additions, changes
-from everloop.lessons.capture.entries import Entry, Mark, Origin, Trouble
-from everloop.lessons.capture.state import SOURCE, SourceState, stream_of
+from everloop.lessons.capture.diff import EntryChange, changed_entries, new_entries
+from everloop.lessons.capture.entries import CaptureEntry, CaptureProblem, CaptureSource, ReadOffset
+from everloop.lessons.capture.state import SOURCE, SourceState, source_stream
 from everloop.lessons.model.commands import ProposeLesson
 from everloop.lessons.model.events import Evidence, MemoryEvidence, QuoteEvidence, Source
 from everloop.lessons.model.state import LESSON, lesson_stream
 from everloop.log import CommandBus, Context, Log
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.model.events import Origin as ItemOrigin
-from everloop.memory.model.scopes import written_by_user
+from everloop.memory.model.scopes import acts_as_user
 
-CAPTURE = "agent:capture"
-HOST = "claude-code"
+CAPTURE_ACTOR = "agent:capture"
+CAPTURE_HOST = "claude-code"
 
 
-class Caught(msgspec.Struct, frozen=True):
+class ProposedEntry(msgspec.Struct, frozen=True):
     """An entry that was proposed.
 
     `replaces` is the lesson of its previous version. `known`: the lesson existed already, perhaps
@@ -42,24 +42,24 @@ class Caught(msgspec.Struct, frozen=True):
     known: bool = False
 
 
-class Report(msgspec.Struct, frozen=True):
+class CaptureReport(msgspec.Struct, frozen=True):
     """The result of a reading: the proposed entries, and what could not be read."""
 
-    caught: tuple[Caught, ...] = ()
-    troubles: tuple[Trouble, ...] = ()
+    caught: tuple[ProposedEntry, ...] = ()
+    troubles: tuple[CaptureProblem, ...] = ()
 
-    def __add__(self, other: "Report") -> "Report":
+    def __add__(self, other: "CaptureReport") -> "CaptureReport":
         """Both reports joined."""
-        return Report((*self.caught, *other.caught), (*self.troubles, *other.troubles))
+        return CaptureReport((*self.caught, *other.caught), (*self.troubles, *other.troubles))
 
 
-class Catcher:
+class CaptureService:
     """Proposes the entries of sources. With `preview` it records nothing."""
 
     def __init__(
-        self, log: Log, bus: CommandBus, *, actor: str = CAPTURE, preview: bool = False
+        self, log: Log, bus: CommandBus, *, actor: str = CAPTURE_ACTOR, preview: bool = False
     ) -> None:
-        if written_by_user(actor):
+        if acts_as_user(actor):
             raise Forbidden(
                 f"capture cannot act as {actor}",
                 hint="Use an agent's name: a file does not speak for the user.",
@@ -69,44 +69,50 @@ class Catcher:
         self._actor = actor
         self._preview = preview
 
-    def source(self, origin: Origin) -> SourceState:
+    def source(self, origin: CaptureSource) -> SourceState:
         """The recorded state of a source."""
-        return self._log.state(SOURCE, stream_of(origin.source_id)) or SourceState()
+        return self._log.state(SOURCE, source_stream(origin.source_id)) or SourceState()
 
-    def take_page(self, origin: Origin, entries: Sequence[Entry]) -> Report:
+    def propose_page(self, origin: CaptureSource, entries: Sequence[CaptureEntry]) -> CaptureReport:
         """Propose the new entries of a source that was read as a whole."""
-        found = changes(self.source(origin), origin.kind, entries)
+        found = changed_entries(self.source(origin), origin.kind, entries)
         return self._propose_all(origin, found)
 
-    def take_piece(self, origin: Origin, entries: Sequence[Entry], mark: Mark) -> Report:
+    def propose_piece(
+        self, origin: CaptureSource, entries: Sequence[CaptureEntry], mark: ReadOffset
+    ) -> CaptureReport:
         """Propose the new entries of a growing source, then record how far it was read."""
-        report = self._propose_all(origin, additions(self.source(origin), origin.kind, entries))
+        report = self._propose_all(origin, new_entries(self.source(origin), origin.kind, entries))
         if report.caught:
-            self.note(origin, mark)
+            self.record_offset(origin, mark)
         return report
 
-    def note(self, origin: Origin, mark: Mark) -> None:
+    def record_offset(self, origin: CaptureSource, mark: ReadOffset) -> None:
         """Record how far a growing source was read."""
         if not self._preview:
             self._bus.do(NoteRead(origin, mark), by=self._context(origin.source_id))
 
-    def _propose_all(self, origin: Origin, found: Sequence[Change]) -> Report:
-        report = Report()
+    def _propose_all(self, origin: CaptureSource, found: Sequence[EntryChange]) -> CaptureReport:
+        report = CaptureReport()
         for change in found:
             try:
-                report += Report((self._propose(origin, change),))
+                report += CaptureReport((self._propose(origin, change),))
             except Rejected as problem:
                 trouble = f"{change.entry.description!r}: {problem}"
-                report += Report(troubles=(Trouble(origin.name, trouble, problem.hint),))
+                report += CaptureReport(
+                    troubles=(CaptureProblem(origin.name, trouble, problem.hint),)
+                )
         return report
 
-    def _propose(self, origin: Origin, change: Change) -> Caught:
+    def _propose(self, origin: CaptureSource, change: EntryChange) -> ProposedEntry:
         entry = change.entry
         known = self.source(origin).entries.get(change.replaces)
         lesson_id = f"les-{change.digest[:24]}"
         replaces = known.lesson_id if known else ""
         exists = self._log.state(LESSON, lesson_stream(lesson_id)) is not None
-        caught = Caught(lesson_id, entry.description, entry.scope, origin.name, replaces, exists)
+        caught = ProposedEntry(
+            lesson_id, entry.description, entry.scope, origin.name, replaces, exists
+        )
         if self._preview:
             return caught
         by = self._context(entry.session or origin.source_id)
@@ -127,7 +133,9 @@ class Catcher:
         self._bus.do(noted, by=by)
         return caught
 
-    def _evidence(self, entry: Entry, by: Context) -> tuple[tuple[Evidence, ...], tuple[int, ...]]:
+    def _evidence(
+        self, entry: CaptureEntry, by: Context
+    ) -> tuple[tuple[Evidence, ...], tuple[int, ...]]:
         """The quote and its message as evidence, and the position of the recorded message.
 
         The lesson depends on that position: retracting the message retracts the lesson.
@@ -141,7 +149,7 @@ class Catcher:
             text=entry.message,
             kind="message",
             scope=entry.scope,
-            origin=ItemOrigin(host=HOST, session=entry.session, folder=entry.folder),
+            origin=ItemOrigin(host=CAPTURE_HOST, session=entry.session, folder=entry.folder),
             learned_via="imported",
             happened_at=entry.said_at,
         )

@@ -2,12 +2,12 @@
 
 import msgspec
 
-from everloop.lessons.capture.entries import Mark
+from everloop.lessons.capture.entries import ReadOffset
 from everloop.lessons.capture.events import EntryCaptured, SourceRead
 from everloop.log import Fact, Fold
 
 
-class Captured(msgspec.Struct, frozen=True):
+class KnownEntry(msgspec.Struct, frozen=True):
     """An entry that was proposed."""
 
     key: str
@@ -18,8 +18,8 @@ class Captured(msgspec.Struct, frozen=True):
 class SourceState(msgspec.Struct, frozen=True):
     """A source as it was last read. `gone` are entries that a newer version replaced."""
 
-    mark: Mark = Mark()
-    entries: dict[str, Captured] = {}  # by digest
+    mark: ReadOffset = ReadOffset()
+    entries: dict[str, KnownEntry] = {}  # by digest
     gone: frozenset[str] = frozenset()
 
 
@@ -28,9 +28,9 @@ def evolve(source: SourceState | None, fact: Fact) -> SourceState:
     before = source or SourceState()
     match fact.event:
         case SourceRead(offset=offset, head=head):
-            return msgspec.structs.replace(before, mark=Mark(offset, head))
+            return msgspec.structs.replace(before, mark=ReadOffset(offset, head))
         case EntryCaptured(digest=digest, replaces=replaced) as captured:
-            entry = Captured(captured.key, captured.description, captured.lesson_id)
+            entry = KnownEntry(captured.key, captured.description, captured.lesson_id)
             entries = {**before.entries, digest: entry}
             old = {each for each, known in entries.items() if known.lesson_id == replaced}
             gone = (before.gone | old) - {digest}
@@ -42,6 +42,6 @@ def evolve(source: SourceState | None, fact: Fact) -> SourceState:
 SOURCE = Fold("lessons.source", SourceState, evolve)
 
 
-def stream_of(source_id: str) -> str:
+def source_stream(source_id: str) -> str:
     """The stream of a source."""
     return f"capture:{source_id}"

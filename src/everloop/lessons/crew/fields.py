@@ -10,31 +10,33 @@ from everloop.errors import Invalid
 T = TypeVar("T")
 
 
-def named(fields: Mapping[str, Any]) -> dict[str, Any]:
+def normalise_names(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields with normalised names: `argument-hint` becomes `argument_hint`."""
     return {str(name).replace("-", "_"): value for name, value in fields.items()}
 
 
-def text(said: Mapping[str, Any], field: str) -> str:
+def text_field(said: Mapping[str, Any], field: str) -> str:
     """A text field; empty if it is missing."""
-    return value(said, field, str, default="")
+    return typed_field(said, field, str, default="")
 
 
-def texts(said: Mapping[str, Any], field: str) -> list[str]:
+def list_field(said: Mapping[str, Any], field: str) -> list[str]:
     """A list field; a single text is a list of one."""
     given = said.get(field)
     return (
-        [given] if isinstance(given, str) and given else value(said, field, list[str], default=[])
+        [given]
+        if isinstance(given, str) and given
+        else typed_field(said, field, list[str], default=[])
     )
 
 
-def value(said: Mapping[str, Any], field: str, kind: type[T], *, default: T) -> T:
+def typed_field(said: Mapping[str, Any], field: str, kind: type[T], *, default: T) -> T:
     """The value of a field; the default if it is missing or empty."""
     given = said.get(field)
-    return default if given is None or given == "" else converted(field, given, kind)
+    return default if given is None or given == "" else convert_field(field, given, kind)
 
 
-def converted(field: str, given: Any, kind: type[T]) -> T:
+def convert_field(field: str, given: Any, kind: type[T]) -> T:
     """Convert a value to its type. Front matter has texts only, so `true` and `5` may be texts.
 
     Raises:

@@ -16,7 +16,7 @@ from everloop.lessons.crew.events import (
 from everloop.log import Fact, Projection, on
 
 
-class CrewBook(Projection):
+class CrewTable(Projection):
     """Every version of every skill, persona and team, with its statuses."""
 
     name = "crew_book"
@@ -60,7 +60,7 @@ class CrewBook(Projection):
                 fact.branch,
                 new.sort,
                 new.name,
-                title_of(new.name, new.profile),
+                entry_title(new.name, new.profile),
                 new.profile.description,
                 skill.activation if skill else "",
                 _json(skill.paths if skill else ()),
@@ -100,7 +100,7 @@ class CrewBook(Projection):
         )
 
 
-def title_of(name: str, profile: Profile) -> str:
+def entry_title(name: str, profile: Profile) -> str:
     """The title of an entry; a skill's is its name."""
     return name if isinstance(profile, Skill) else profile.title
 

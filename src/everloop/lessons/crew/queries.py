@@ -14,20 +14,20 @@ from everloop.errors import Invalid, NotFound
 from everloop.lessons.crew.commands import EnlistEntry, ReviseEntry
 from everloop.lessons.crew.decide import EntryCommand
 from everloop.lessons.crew.events import Profile, Sort
-from everloop.lessons.lookup import items_seen
-from everloop.lessons.model.decision_context import Surroundings, may_see
+from everloop.lessons.lookup import load_cited_items
+from everloop.lessons.model.decision_context import DecisionLookup, may_see
 from everloop.lessons.model.events import Narrative
 from everloop.lessons.projections.hosts import trusted_actors
-from everloop.lessons.projections.queries import STATUS
+from everloop.lessons.projections.queries import CURRENT_STATUS
 from everloop.log import Reader, visible
-from everloop.log.model.record import moment
-from everloop.memory.browse.queries import grants
-from everloop.memory.model.scopes import Asker
+from everloop.log.model.record import from_microseconds
+from everloop.memory.browse.queries import current_grants
+from everloop.memory.model.scopes import Viewer
 
-STATUSES: Final = ("draft", "active", "archived")
+ENTRY_STATUSES: Final = ("draft", "active", "archived")
 
 
-class Headline(msgspec.Struct, frozen=True):
+class EntrySummary(msgspec.Struct, frozen=True):
     """An entry as lists show it."""
 
     position: int
@@ -45,7 +45,7 @@ class Headline(msgspec.Struct, frozen=True):
     status: str
 
 
-class Improvement(msgspec.Struct, frozen=True):
+class SkillImprovement(msgspec.Struct, frozen=True):
     """A promoted lesson that targets a skill."""
 
     lesson_id: str
@@ -54,31 +54,31 @@ class Improvement(msgspec.Struct, frozen=True):
     author: str
 
 
-class Whole(msgspec.Struct, frozen=True):
+class FullEntry(msgspec.Struct, frozen=True):
     """An entry with its profile, its evidence, and the promoted lessons that target it."""
 
-    headline: Headline
+    headline: EntrySummary
     profile: Profile
     evidence: tuple[str, ...]
-    history: tuple[Improvement, ...]
+    history: tuple[SkillImprovement, ...]
 
 
-def headlines(
-    reader: Reader, who: Asker, sort: Sort, statuses: Sequence[str] = ("draft", "active")
-) -> list[Headline]:
+def entry_summaries(
+    reader: Reader, who: Viewer, sort: Sort, statuses: Sequence[str] = ("draft", "active")
+) -> list[EntrySummary]:
     """The visible entries of a sort, by name.
 
     Raises:
         Invalid: a status is unknown.
     """
-    if unknown := [status for status in statuses if status not in STATUSES]:
-        raise Invalid(f"{unknown[0]!r} is not a status", hint=f"Use {', '.join(STATUSES)}.")
+    if unknown := [status for status in statuses if status not in ENTRY_STATUSES]:
+        raise Invalid(f"{unknown[0]!r} is not a status", hint=f"Use {', '.join(ENTRY_STATUSES)}.")
     named = {"sort": sort, "statuses": msgspec.json.encode(list(statuses)).decode()}
     found = [_headline(row) for row in reader.rows(_LISTED, named)]
     return [each for each in found if may_see(who, each.scope, each.actor)]
 
 
-def whole(reader: Reader, who: Asker, sort: Sort, name: str) -> Whole:
+def find_entry(reader: Reader, who: Viewer, sort: Sort, name: str) -> FullEntry:
     """One entry in full, also an archived one.
 
     Raises:
@@ -89,24 +89,24 @@ def whole(reader: Reader, who: Asker, sort: Sort, name: str) -> Whole:
     if headline is None or not may_see(who, headline.scope, headline.actor):
         raise NotFound(f"no {sort} {name!r}", hint=f"`everloop {sort}s` lists them.")
     evidence, profile = rows[0][-2:]
-    return Whole(
+    return FullEntry(
         headline,
         msgspec.json.decode(profile, type=Profile),
         tuple(msgspec.json.decode(evidence)),
-        tuple(history(reader, who, name)) if sort == "skill" else (),
+        tuple(skill_history(reader, who, name)) if sort == "skill" else (),
     )
 
 
-def history(reader: Reader, who: Asker, skill: str) -> list[Improvement]:
+def skill_history(reader: Reader, who: Viewer, skill: str) -> list[SkillImprovement]:
     """The promoted lessons that target a skill, oldest first, each once."""
     return [
-        Improvement(lesson_id, moment(at), _trigger(narrative), author)
+        SkillImprovement(lesson_id, from_microseconds(at), _trigger(narrative), author)
         for lesson_id, scope, author, actor, at, narrative in reader.rows(_HISTORY, (skill,))
         if may_see(who, scope, actor)
     ]
 
 
-def packs(reader: Reader, who: Asker) -> dict[str, dict[str, int]]:
+def pack_counts(reader: Reader, who: Viewer) -> dict[str, dict[str, int]]:
     """The packs, each with how many visible entries of each sort it added."""
     found: dict[str, dict[str, int]] = {}
     for pack_id, sort, scope, actor, status in reader.rows(_PACKED):
@@ -116,17 +116,19 @@ def packs(reader: Reader, who: Asker) -> dict[str, dict[str, int]]:
     return dict(sorted(found.items()))
 
 
-def surroundings(reader: Reader, command: EntryCommand) -> Surroundings:
+def entry_lookup(reader: Reader, command: EntryCommand) -> DecisionLookup:
     """The context of a decision about an entry: trust, audiences and cited memories."""
     ids: set[str] = set()
     if isinstance(command, EnlistEntry | ReviseEntry):
         ids.update(command.evidence or ())
     for (evidence,) in reader.rows(_EVIDENCE, (command.sort, command.name)):
         ids.update(msgspec.json.decode(evidence))
-    return Surroundings(
+    return DecisionLookup(
         trusted=frozenset(trusted_actors(reader)),
-        audiences={grant.principal: grant.scopes for grant in grants(reader)} if ids else {},
-        items=items_seen(reader, ids),
+        audiences={grant.principal: grant.scopes for grant in current_grants(reader)}
+        if ids
+        else {},
+        items=load_cited_items(reader, ids),
     )
 
 
@@ -168,13 +170,13 @@ _PACKED = f"""
 SELECT e.pack_id, e.sort, e.scope, e.actor, {_STATUS} AS status FROM crew_entries e
 WHERE e.pack_id <> '' AND {_NEWEST} AND status <> 'removed'
 UNION ALL
-SELECT l.pack_id, 'lesson', l.scope, l.actor, ({STATUS}) FROM lessons l
+SELECT l.pack_id, 'lesson', l.scope, l.actor, ({CURRENT_STATUS}) FROM lessons l
 WHERE l.pack_id <> '' AND {visible("l")}
 """  # noqa: S608 - our own conditions
 
 
-def _headline(row: Sequence[Any]) -> Headline:
-    return Headline(
+def _headline(row: Sequence[Any]) -> EntrySummary:
+    return EntrySummary(
         position=row[0],
         sort=row[1],
         name=row[2],
@@ -186,7 +188,7 @@ def _headline(row: Sequence[Any]) -> Headline:
         author=row[8],
         actor=row[9],
         pack_id=row[10],
-        written_at=moment(row[11]),
+        written_at=from_microseconds(row[11]),
         status=row[12],
     )
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from everloop.lessons.crew.events import HookGroup, HookHandler, Skill, SkillFile
-from everloop.lessons.crew.fields import converted, text, texts, value
+from everloop.lessons.crew.fields import convert_field, list_field, text_field, typed_field
 from everloop.lessons.crew.validation import DESCRIPTION_MAX
 
-WORDS: Final = (
+TEXT_FIELDS: Final = (
     "type",
     "version",
     "when_to_use",
@@ -29,17 +29,19 @@ _ARGUMENTS = re.compile(r"[^\s,]+")
 _PATHS = re.compile(r"[^\s,][^,]*(?<!\s)")
 
 
-def skill_of(said: Mapping[str, Any], head: str = "", files: tuple[SkillFile, ...] = ()) -> Skill:
+def parse_skill(
+    said: Mapping[str, Any], head: str = "", files: tuple[SkillFile, ...] = ()
+) -> Skill:
     """The skill that the fields describe; unknown fields are ignored.
 
     Raises:
         Invalid: a field has the wrong type.
     """
     said = {**said, "argument_hint": _argument_hint(said.get("argument_hint"))}
-    words = {name: word for name in WORDS if (word := text(said, name))}
+    words = {name: word for name in TEXT_FIELDS if (word := text_field(said, name))}
     return Skill(
-        description=text(said, "description") or _first_line(text(said, "body")),
-        body=text(said, "body"),
+        description=text_field(said, "description") or _first_line(text_field(said, "body")),
+        body=text_field(said, "body"),
         **words,
         arguments=_list_field(said, "arguments", _ARGUMENTS),
         allowed_tools=_list_field(said, "allowed_tools", _TOOLS),
@@ -51,7 +53,7 @@ def skill_of(said: Mapping[str, Any], head: str = "", files: tuple[SkillFile, ..
     )
 
 
-def head_of(name: str, skill: Skill) -> dict[str, Any]:
+def front_matter_fields(name: str, skill: Skill) -> dict[str, Any]:
     """The front matter fields of a skill, with the names that hosts use."""
     said: dict[str, Any] = {
         "name": name,
@@ -89,11 +91,11 @@ def _first_line(body: str) -> str:
 
 
 def _activation(said: Mapping[str, Any]) -> str:
-    if chosen := text(said, "activation"):
+    if chosen := text_field(said, "activation"):
         return chosen
-    if value(said, "disable_model_invocation", bool, default=False):
+    if typed_field(said, "disable_model_invocation", bool, default=False):
         return "user-triggered"
-    return "path-triggered" if texts(said, "paths") else "auto"
+    return "path-triggered" if list_field(said, "paths") else "auto"
 
 
 def _list_field(said: Mapping[str, Any], field: str, each: re.Pattern[str]) -> tuple[str, ...]:
@@ -101,27 +103,27 @@ def _list_field(said: Mapping[str, Any], field: str, each: re.Pattern[str]) -> t
     given = said.get(field)
     if isinstance(given, str):
         return tuple(each.findall(given))
-    return tuple(texts(said, field))
+    return tuple(list_field(said, field))
 
 
 def _hooks(given: Any) -> dict[str, tuple[HookGroup, ...]]:
-    raw = converted("hooks", given or {}, dict[str, list[dict[str, Any]]])
+    raw = convert_field("hooks", given or {}, dict[str, list[dict[str, Any]]])
     return {happening: tuple(map(_group, groups)) for happening, groups in raw.items()}
 
 
 def _group(raw: Mapping[str, Any]) -> HookGroup:
     given = raw.get("handlers", raw.get("hooks", []))
-    handlers = converted("handlers of a hook", given, list[dict[str, Any]])
-    return HookGroup(tuple(map(_handler, handlers)), text(raw, "matcher"))
+    handlers = convert_field("handlers of a hook", given, list[dict[str, Any]])
+    return HookGroup(tuple(map(_handler, handlers)), text_field(raw, "matcher"))
 
 
 def _handler(raw: Mapping[str, Any]) -> HookHandler:
     known = {"type", "timeout", "once"}
     return HookHandler(
-        type=text(raw, "type"),
+        type=text_field(raw, "type"),
         settings={name: given for name, given in raw.items() if name not in known},
-        timeout_s=value(raw, "timeout", float, default=0.0),
-        once=value(raw, "once", bool, default=False),
+        timeout_s=typed_field(raw, "timeout", float, default=0.0),
+        once=typed_field(raw, "once", bool, default=False),
     )
 
 

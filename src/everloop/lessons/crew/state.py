@@ -10,12 +10,12 @@ from everloop.lessons.crew.events import (
     CrewWritten,
     Profile,
 )
-from everloop.lessons.model.state import IMMUNE
+from everloop.lessons.model.state import PROTECTED_AUTHORS
 from everloop.log import Event, Fact, Fold
 from everloop.memory.model.events import CitationClosed, Cited
 
 
-class Entry(msgspec.Struct, frozen=True):
+class CrewEntry(msgspec.Struct, frozen=True):
     """An entry now. `position` is the fact that added it, on which later facts depend.
 
     `edited`: somebody changed what a pack added. `cited` are the memories that it cites, each with
@@ -34,12 +34,12 @@ class Entry(msgspec.Struct, frozen=True):
     cited: frozenset[tuple[str, bool]] = frozenset()
 
     @property
-    def immune(self) -> bool:
+    def protected(self) -> bool:
         """Whether a user wrote it, or installed it with a pack."""
-        return self.author in IMMUNE
+        return self.author in PROTECTED_AUTHORS
 
 
-def evolve(entry: Entry | None, fact: Fact) -> Entry:
+def evolve(entry: CrewEntry | None, fact: Fact) -> CrewEntry:
     """The entry after a fact."""
     event = fact.event
     if isinstance(event, CrewWritten):
@@ -49,9 +49,9 @@ def evolve(entry: Entry | None, fact: Fact) -> Entry:
     return msgspec.structs.replace(entry, **_changes(entry, event))
 
 
-def _written(entry: Entry | None, new: CrewWritten, fact: Fact) -> Entry:
+def _written(entry: CrewEntry | None, new: CrewWritten, fact: Fact) -> CrewEntry:
     begins = entry is None or entry.status == "removed"
-    return Entry(
+    return CrewEntry(
         position=fact.position if entry is None or begins else entry.position,
         profile=new.profile,
         scope=new.scope,
@@ -65,7 +65,7 @@ def _written(entry: Entry | None, new: CrewWritten, fact: Fact) -> Entry:
     )
 
 
-def _changes(entry: Entry, event: Event) -> dict[str, object]:
+def _changes(entry: CrewEntry, event: Event) -> dict[str, object]:
     match event:
         case CrewActivated():
             return {"status": "active"}
@@ -81,9 +81,9 @@ def _changes(entry: Entry, event: Event) -> dict[str, object]:
             return {}
 
 
-ENTRY = Fold("lessons.crew", Entry, evolve)
+CREW_ENTRY = Fold("lessons.crew", CrewEntry, evolve)
 
 
-def stream_of(sort: str, name: str) -> str:
+def entry_stream(sort: str, name: str) -> str:
     """The stream of an entry, which is also its name in citations."""
     return f"{sort}:{name}"

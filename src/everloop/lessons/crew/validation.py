@@ -17,12 +17,12 @@ from everloop.lessons.crew.events import (
 
 NAME_MAX: Final = 64
 DESCRIPTION_MAX: Final = 1_024
-TYPES: Final = ("generative", "analytical")
-CONTEXTS: Final = ("inherit", "fork")
+SKILL_TYPES: Final = ("generative", "analytical")
+SKILL_CONTEXTS: Final = ("inherit", "fork")
 ACTIVATIONS: Final = ("auto", "path-triggered", "user-triggered")
-HANDLERS: Final = ("command", "http", "mcp_tool", "prompt", "agent")
-PAGE: Final = "SKILL.md"
-SORTS: Final[dict[type, Sort]] = {Skill: "skill", Persona: "persona", Team: "team"}
+HOOK_TYPES: Final = ("command", "http", "mcp_tool", "prompt", "agent")
+SKILL_FILE: Final = "SKILL.md"
+PROFILE_SORTS: Final[dict[type, Sort]] = {Skill: "skill", Persona: "persona", Team: "team"}
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _MEMBER = re.compile(r"[^\s:]+")
@@ -48,8 +48,8 @@ def check_profile(sort: Sort, profile: Profile) -> None:
     Raises:
         Invalid: a field is not valid; the message names it.
     """
-    if SORTS[type(profile)] != sort:
-        raise Invalid(f"a {sort} cannot have the fields of a {SORTS[type(profile)]}")
+    if PROFILE_SORTS[type(profile)] != sort:
+        raise Invalid(f"a {sort} cannot have the fields of a {PROFILE_SORTS[type(profile)]}")
     if not profile.description.strip():
         raise Invalid("the description is empty", hint="Describe in a sentence what it is for.")
     if len(profile.description) > DESCRIPTION_MAX:
@@ -66,7 +66,7 @@ def check_profile(sort: Sort, profile: Profile) -> None:
         _check_members(profile.members)
 
 
-def member_of(text: str) -> Member:
+def parse_member(text: str) -> Member:
     """Parse a member: `persona:ada`, `skill:deploy`, `user:ben`, or `ben` for a user.
 
     Raises:
@@ -88,8 +88,8 @@ def member_of(text: str) -> Member:
 
 
 def _check_skill(skill: Skill) -> None:
-    _check_one_of("type", skill.type, TYPES)
-    _check_one_of("context", skill.context, CONTEXTS)
+    _check_one_of("type", skill.type, SKILL_TYPES)
+    _check_one_of("context", skill.context, SKILL_CONTEXTS)
     _check_one_of("activation", skill.activation, ACTIVATIONS)
     if skill.activation == "path-triggered" and not skill.paths:
         raise Invalid("a path-triggered skill has no paths", hint="Name at least one in `paths`.")
@@ -104,7 +104,7 @@ def _check_hook(event_name: str, groups: tuple[HookGroup, ...]) -> None:
     if not event_name.strip():
         raise Invalid("a hook has no event", hint="Name its event: PreToolUse, Stop, …")
     for handler in (handler for group in groups for handler in group.handlers):
-        _check_one_of(f"handler of {event_name}", handler.type, HANDLERS)
+        _check_one_of(f"handler of {event_name}", handler.type, HOOK_TYPES)
         if handler.timeout_s < 0:
             raise Invalid(
                 f"a handler of {event_name} has a negative timeout",
@@ -121,14 +121,14 @@ def _check_file(file: SkillFile, seen: set[str]) -> None:
             f"{file.path!r} is not a path inside a skill",
             hint="Use a relative path, such as scripts/check.sh.",
         )
-    if file.path.casefold() in seen | {PAGE.casefold()}:
+    if file.path.casefold() in seen | {SKILL_FILE.casefold()}:
         raise Invalid(f"{file.path!r} occurs twice", hint="Keep one of them.")
     seen.add(file.path.casefold())
 
 
 def _check_members(members: tuple[Member, ...]) -> None:
     for member in members:
-        member_of(f"{member.sort}:{member.id}")
+        parse_member(f"{member.sort}:{member.id}")
     if len(set(members)) < len(members):
         raise Invalid("a member is in the team twice", hint="Name each one once.")
 

@@ -7,15 +7,15 @@ import msgspec
 
 from everloop.errors import Forbidden, Invalid, NotFound
 from everloop.lessons.decide.lesson import (
-    check_seen,
-    checked_evidence,
-    citations,
-    demotion,
-    known_lesson,
-    on,
+    check_unchanged,
+    citation_drafts,
+    demotion_drafts,
+    lesson_draft,
+    require_lesson,
+    verify_evidence,
 )
 from everloop.lessons.gate import checks
-from everloop.lessons.gate.case import Case
+from everloop.lessons.gate.case import GateCase
 from everloop.lessons.model.commands import (
     GiveFeedback,
     NarrateLesson,
@@ -35,38 +35,42 @@ from everloop.lessons.model.events import (
     PromotionRefused,
     VerdictRecorded,
 )
-from everloop.lessons.model.lifecycle import Operation, Status, after
+from everloop.lessons.model.lifecycle import Operation, Status, next_status
 from everloop.lessons.model.narrative import check_narrative
 from everloop.lessons.model.state import Lesson
 from everloop.lessons.settings import GateRules
-from everloop.log import Asking, Draft
+from everloop.log import DecisionContext, Draft
 from everloop.memory.model.decide import ENGINE
 from everloop.memory.model.scopes import OWNER
 
-CHANNELS = ("thumbs", "sentiment")
-OUTSIDE = (OWNER, ENGINE)  # actors whose runners no agent controls
+FEEDBACK_CHANNELS = ("thumbs", "sentiment")
+OUTSIDE_ACTORS = (OWNER, ENGINE)  # actors whose runners no agent controls
 
 
-def use_lesson(lesson: Lesson | None, command: UseLesson, asking: Asking) -> list[Draft]:
+def use_lesson(lesson: Lesson | None, command: UseLesson, asking: DecisionContext) -> list[Draft]:
     """Record a use. `asking.known` are those who recorded it before: it counts once."""
-    known = known_lesson(lesson, command.lesson_id)
-    after(known.status, Operation.USE, known.lesson_id)
+    known = require_lesson(lesson, command.lesson_id)
+    next_status(known.status, Operation.USE, known.lesson_id)
     if asking.known and (asking.by.actor, asking.by.session) in asking.known:
         return []
     used = LessonUsed(known.lesson_id, known.digest, asking.by.session, command.use_id)
-    return [on(known, used)]
+    return [lesson_draft(known, used)]
 
 
-def give_feedback(lesson: Lesson | None, command: GiveFeedback, asking: Asking) -> list[Draft]:
+def give_feedback(
+    lesson: Lesson | None, command: GiveFeedback, asking: DecisionContext
+) -> list[Draft]:
     """Record praise or blame; it is relayed if the user did not give it. Blame ends a promotion."""
-    known = known_lesson(lesson, command.lesson_id)
+    known = require_lesson(lesson, command.lesson_id)
     _check_feedback(command)
     named = (asking.by.actor, command.signal_id)
     if named in {(signal.actor, signal.signal_id) for signal in known.signals}:
         return []
     if command.helpful:
-        check_seen(known, command.text_digest)
-    after(known.status, Operation.PRAISE if command.helpful else Operation.BLAME, known.lesson_id)
+        check_unchanged(known, command.text_digest)
+    next_status(
+        known.status, Operation.PRAISE if command.helpful else Operation.BLAME, known.lesson_id
+    )
     given = FeedbackGiven(
         lesson_id=known.lesson_id,
         text_digest=known.digest,
@@ -77,15 +81,15 @@ def give_feedback(lesson: Lesson | None, command: GiveFeedback, asking: Asking) 
         relayed=asking.by.actor != OWNER,
         session=asking.by.session,
     )
-    blamed = [] if command.helpful else demotion(known, "it was reported as harmful")
-    return [on(known, given, *command.because), *blamed]
+    blamed = [] if command.helpful else demotion_drafts(known, "it was reported as harmful")
+    return [lesson_draft(known, given, *command.because), *blamed]
 
 
 def withdraw_feedback(
-    lesson: Lesson | None, command: WithdrawFeedback, asking: Asking
+    lesson: Lesson | None, command: WithdrawFeedback, asking: DecisionContext
 ) -> list[Draft]:
     """Withdraw a signal, with a promotion that depended on it. Only the user can, in person."""
-    known = known_lesson(lesson, command.lesson_id)
+    known = require_lesson(lesson, command.lesson_id)
     if asking.by.actor != OWNER:
         raise Forbidden(
             f"{asking.by.actor} may not withdraw feedback", hint="Only the user can, in person."
@@ -99,23 +103,25 @@ def withdraw_feedback(
     taken = [signal.position for signal in named if signal.open]
     if not taken:
         return []
-    after(known.status, Operation.WITHDRAW, known.lesson_id)
-    withdrawn = on(known, FeedbackWithdrawn(known.lesson_id, command.signal_id), *taken)
+    next_status(known.status, Operation.WITHDRAW, known.lesson_id)
+    withdrawn = lesson_draft(known, FeedbackWithdrawn(known.lesson_id, command.signal_id), *taken)
     stood_on = set(taken) & set(known.grounds)
-    lost = demotion(known, "praise that it depended on was withdrawn") if stood_on else []
+    lost = demotion_drafts(known, "praise that it depended on was withdrawn") if stood_on else []
     return [withdrawn, *lost]
 
 
-def record_verdict(lesson: Lesson | None, command: RecordVerdict, asking: Asking) -> list[Draft]:
+def record_verdict(
+    lesson: Lesson | None, command: RecordVerdict, asking: DecisionContext
+) -> list[Draft]:
     """Record a verdict. That of a runner under an agent's control is only a claim."""
-    known = known_lesson(lesson, command.lesson_id)
+    known = require_lesson(lesson, command.lesson_id)
     if command.passed and command.exit_code != 0:
         raise Invalid(
             f"a run that passed does not end with exit code {command.exit_code}",
             hint="Report the result that the runner gave.",
         )
-    outside = asking.by.actor in OUTSIDE
-    after(known.status, Operation.PASS if command.passed else Operation.FAIL, known.lesson_id)
+    outside = asking.by.actor in OUTSIDE_ACTORS
+    next_status(known.status, Operation.PASS if command.passed else Operation.FAIL, known.lesson_id)
     recorded = VerdictRecorded(
         lesson_id=known.lesson_id,
         text_digest=command.text_digest,
@@ -127,50 +133,55 @@ def record_verdict(lesson: Lesson | None, command: RecordVerdict, asking: Asking
         session=asking.by.session,
     )
     fails = outside and not command.passed and command.text_digest == known.digest
-    return [on(known, recorded), *(demotion(known, "a verdict on it failed") if fails else [])]
+    return [
+        lesson_draft(known, recorded),
+        *(demotion_drafts(known, "a verdict on it failed") if fails else []),
+    ]
 
 
-def narrate_lesson(lesson: Lesson | None, command: NarrateLesson, asking: Asking) -> list[Draft]:
+def narrate_lesson(
+    lesson: Lesson | None, command: NarrateLesson, asking: DecisionContext
+) -> list[Draft]:
     """Record why it holds, and cite the memories that the narrative names."""
-    known = known_lesson(lesson, command.lesson_id)
-    after(known.status, Operation.NARRATE, known.lesson_id)
+    known = require_lesson(lesson, command.lesson_id)
+    next_status(known.status, Operation.NARRATE, known.lesson_id)
     check_narrative(command.narrative)
-    evidence = checked_evidence(command.narrative.evidence, asking)
+    evidence = verify_evidence(command.narrative.evidence, asking)
     narrative = msgspec.structs.replace(command.narrative, evidence=evidence)
     session = asking.by.session
     narrated = LessonNarrated(known.lesson_id, known.digest, narrative, command.model, session)
     new = tuple(each for each in evidence if getattr(each, "item_id", "") not in known.cites)
-    cited = citations(known.lesson_id, new, asking, by_user=known.immune)
-    return [on(known, narrated), *cited]
+    cited = citation_drafts(known.lesson_id, new, asking, by_user=known.protected)
+    return [lesson_draft(known, narrated), *cited]
 
 
 def refuse_narrative(
-    lesson: Lesson | None, command: RefuseNarrative, asking: Asking
+    lesson: Lesson | None, command: RefuseNarrative, asking: DecisionContext
 ) -> list[Draft]:
     """Record that a model could not explain why it holds."""
     del asking
-    known = known_lesson(lesson, command.lesson_id)
-    after(known.status, Operation.NARRATE, known.lesson_id)
+    known = require_lesson(lesson, command.lesson_id)
+    next_status(known.status, Operation.NARRATE, known.lesson_id)
     refused = NarrativeRefused(known.lesson_id, known.digest, command.reason, command.model)
-    return [on(known, refused)]
+    return [lesson_draft(known, refused)]
 
 
 def promote_lesson(
-    lesson: Lesson | None, command: PromoteLesson, asking: Asking, rules: GateRules
+    lesson: Lesson | None, command: PromoteLesson, asking: DecisionContext, rules: GateRules
 ) -> list[Draft]:
     """Promote the lesson if its case, `asking.known`, passes the gate; else record why not."""
-    known = known_lesson(lesson, command.lesson_id)
+    known = require_lesson(lesson, command.lesson_id)
     if known.status is Status.PROMOTED:
         return []
-    case: Case = msgspec.structs.replace(asking.known, now=asking.now)
+    case: GateCase = msgspec.structs.replace(asking.known, now=asking.now)
     found = checks.violations(case, rules)
     if found:
         reasons = tuple(violation.message for violation in found)
         if _comparable(reasons) == _comparable(known.refused):
             return []
-        return [on(known, PromotionRefused(known.lesson_id, known.digest, reasons))]
-    after(known.status, Operation.PROMOTE, known.lesson_id)
-    cited = tuple(memory.item_id for memory in checks.good_citations(case))
+        return [lesson_draft(known, PromotionRefused(known.lesson_id, known.digest, reasons))]
+    next_status(known.status, Operation.PROMOTE, known.lesson_id)
+    cited = tuple(memory.item_id for memory in checks.valid_citations(case))
     promoted = LessonPromoted(known.lesson_id, known.digest, cited)
     return [Draft(promoted, checks.grounds(case, rules))]
 
@@ -186,9 +197,10 @@ def _check_feedback(command: GiveFeedback) -> None:
         raise Invalid(
             "feedback needs a signal id", hint="Give `signal_id`, so that it counts once."
         )
-    if command.channel not in CHANNELS:
+    if command.channel not in FEEDBACK_CHANNELS:
         raise Invalid(
-            f"{command.channel!r} is not a feedback channel", hint=f"Use {' or '.join(CHANNELS)}."
+            f"{command.channel!r} is not a feedback channel",
+            hint=f"Use {' or '.join(FEEDBACK_CHANNELS)}.",
         )
     if not 0 <= command.confidence <= 1:
         raise Invalid(

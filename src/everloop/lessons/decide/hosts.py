@@ -5,23 +5,25 @@ import re
 from everloop.errors import Forbidden, Invalid
 from everloop.lessons.model.commands import DistrustHost, LogPhase, ShowManifest, TrustHost
 from everloop.lessons.model.events import HostDistrusted, HostTrusted, ManifestShown, PhaseLogged
-from everloop.lessons.model.state import Host, Shown, Task
-from everloop.log import Asking, Draft, Event
+from everloop.lessons.model.state import HostState, ManifestState, TaskState
+from everloop.log import DecisionContext, Draft, Event
 from everloop.memory.model.scopes import OWNER
 
-PHASES = ("pre_research", "learn", "code", "test", "audit", "post_research", "fix")
+TASK_PHASES = ("pre_research", "learn", "code", "test", "audit", "post_research", "fix")
 NOTE_BYTES_MAX = 16_384
 _TASK = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-def trust_host(host: Host | None, command: TrustHost, asking: Asking) -> list[Event]:
+def trust_host(host: HostState | None, command: TrustHost, asking: DecisionContext) -> list[Event]:
     """Trust a host to relay the user's words. Only the user may, in person."""
     _check_user(asking, command.host)
     return [] if host is not None and host.trusted else [HostTrusted(command.host)]
 
 
-def distrust_host(host: Host | None, command: DistrustHost, asking: Asking) -> list[Draft]:
+def distrust_host(
+    host: HostState | None, command: DistrustHost, asking: DecisionContext
+) -> list[Draft]:
     """Revoke the trust in a host; it supersedes the trust, so what depended on that is gone."""
     _check_user(asking, command.host)
     if host is None or not host.trusted:
@@ -29,7 +31,7 @@ def distrust_host(host: Host | None, command: DistrustHost, asking: Asking) -> l
     return [Draft(HostDistrusted(command.host), (host.trusted_at,))]
 
 
-def log_phase(task: Task | None, command: LogPhase, asking: Asking) -> list[Event]:
+def log_phase(task: TaskState | None, command: LogPhase, asking: DecisionContext) -> list[Event]:
     """Record that a phase was reached; each is recorded once."""
     del asking
     if not _TASK.fullmatch(command.task_id):
@@ -37,8 +39,8 @@ def log_phase(task: Task | None, command: LogPhase, asking: Asking) -> list[Even
             f"{command.task_id!r} is not a task's id",
             hint="Use up to 128 letters, digits, hyphens and underscores.",
         )
-    if command.phase not in PHASES:
-        raise Invalid(f"{command.phase!r} is no phase", hint=f"Use {', '.join(PHASES)}.")
+    if command.phase not in TASK_PHASES:
+        raise Invalid(f"{command.phase!r} is no phase", hint=f"Use {', '.join(TASK_PHASES)}.")
     if len(command.note.encode()) > NOTE_BYTES_MAX:
         raise Invalid(f"a note has at most {NOTE_BYTES_MAX:,} bytes", hint="Shorten it.")
     if task is not None and command.phase in task.phases:
@@ -46,14 +48,16 @@ def log_phase(task: Task | None, command: LogPhase, asking: Asking) -> list[Even
     return [PhaseLogged(command.task_id, command.phase, command.note)]
 
 
-def show_manifest(shown: Shown | None, command: ShowManifest, asking: Asking) -> list[Event]:
+def show_manifest(
+    shown: ManifestState | None, command: ShowManifest, asking: DecisionContext
+) -> list[Event]:
     """Record which lessons were shown, once for each manifest."""
     if shown is not None:
         return []
     return [ManifestShown(command.lesson_ids, command.context_id, asking.by.session)]
 
 
-def _check_user(asking: Asking, host: str) -> None:
+def _check_user(asking: DecisionContext, host: str) -> None:
     if asking.by.actor != OWNER:
         raise Forbidden(
             f"{asking.by.actor} may not change which hosts the user trusts",

@@ -16,11 +16,11 @@ from everloop.lessons.model.commands import (
     SupersedeLesson,
 )
 from everloop.lessons.model.decision_context import (
-    around,
     check_speaks_for_user,
+    lookup_of,
     may_see,
     speaks_for_user,
-    trust_behind,
+    trust_grounds,
 )
 from everloop.lessons.model.events import (
     Evidence,
@@ -34,9 +34,9 @@ from everloop.lessons.model.events import (
     MemoryEvidence,
     QuoteEvidence,
 )
-from everloop.lessons.model.lifecycle import LIVE, Operation, Status, after
-from everloop.lessons.model.state import IMMUNE, Lesson, text_digest
-from everloop.log import Asking, Draft, Event
+from everloop.lessons.model.lifecycle import LIVE_STATUSES, Operation, Status, next_status
+from everloop.lessons.model.state import PROTECTED_AUTHORS, Lesson, text_digest
+from everloop.log import DecisionContext, Draft, Event
 from everloop.memory.model.decide import ENGINE
 from everloop.memory.model.events import CitationClosed, Cited
 from everloop.memory.model.scopes import OWNER, check_scope
@@ -47,7 +47,9 @@ BODY_MAX = 50_000
 _LESSON = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
-def propose_lesson(lesson: Lesson | None, command: ProposeLesson, asking: Asking) -> list[Draft]:
+def propose_lesson(
+    lesson: Lesson | None, command: ProposeLesson, asking: DecisionContext
+) -> list[Draft]:
     """Propose a lesson. Repeating it changes nothing; a pack's known lesson gets the new text."""
     author = _author(command, asking)
     _check_proposal(command, author)
@@ -60,13 +62,15 @@ def propose_lesson(lesson: Lesson | None, command: ProposeLesson, asking: Asking
         scope=check_scope(command.scope),
         author=author,
         session=asking.by.session,
-        evidence=checked_evidence(command.evidence, asking),
+        evidence=verify_evidence(command.evidence, asking),
         pack_id=command.pack_id if author == "pack" else "",
         external_id=command.external_id if author == "pack" else "",
         source=command.source,
         target_skill=command.target_skill,
     )
-    cited = citations(command.lesson_id, proposed.evidence, asking, by_user=author in IMMUNE)
+    cited = citation_drafts(
+        command.lesson_id, proposed.evidence, asking, by_user=author in PROTECTED_AUTHORS
+    )
     drafts = [Draft(proposed, command.because), *cited]
     if author == "pack" and speaks_for_user(asking):
         drafts.append(_grant(LessonActivated(command.lesson_id), asking))
@@ -77,14 +81,14 @@ def propose_lesson(lesson: Lesson | None, command: ProposeLesson, asking: Asking
     return drafts
 
 
-def edit_lesson(lesson: Lesson | None, command: EditLesson, asking: Asking) -> list[Draft]:
+def edit_lesson(lesson: Lesson | None, command: EditLesson, asking: DecisionContext) -> list[Draft]:
     """Edit the given fields. Only the user may edit what a user wrote.
 
     The user or the gate approved the text of an active or promoted lesson, so no agent may edit it.
     """
-    known = known_lesson(lesson, command.lesson_id)
-    after(known.status, Operation.EDIT, known.lesson_id)
-    if known.immune and asking.by.actor != OWNER:
+    known = require_lesson(lesson, command.lesson_id)
+    next_status(known.status, Operation.EDIT, known.lesson_id)
+    if known.protected and asking.by.actor != OWNER:
         raise Forbidden(
             f"{known.lesson_id!r} was written by a user",
             hint="Propose a lesson of your own; the user decides which one stays.",
@@ -100,60 +104,66 @@ def edit_lesson(lesson: Lesson | None, command: EditLesson, asking: Asking) -> l
     if (description, body) == (known.description, known.body):
         return []
     edited = LessonEdited(known.lesson_id, description, body, asking.by.session)
-    return [on(known, edited), *demotion(known, "its words were changed")]
+    return [lesson_draft(known, edited), *demotion_drafts(known, "its words were changed")]
 
 
-def activate_lesson(lesson: Lesson | None, command: ActivateLesson, asking: Asking) -> list[Draft]:
+def activate_lesson(
+    lesson: Lesson | None, command: ActivateLesson, asking: DecisionContext
+) -> list[Draft]:
     """Activate it. Only the user may, or a host that they trust."""
-    known = known_lesson(lesson, command.lesson_id)
+    known = require_lesson(lesson, command.lesson_id)
     check_speaks_for_user(asking, f"activate {known.lesson_id!r}")
-    check_seen(known, command.text_digest)
-    if after(known.status, Operation.ACTIVATE, known.lesson_id) is None:
+    check_unchanged(known, command.text_digest)
+    if next_status(known.status, Operation.ACTIVATE, known.lesson_id) is None:
         return []
     activated = LessonActivated(known.lesson_id)
-    return [on(known, activated, known.words_at, *trust_behind(asking))]
+    return [lesson_draft(known, activated, known.words_at, *trust_grounds(asking))]
 
 
-def demote_lesson(lesson: Lesson | None, command: DemoteLesson, asking: Asking) -> list[Draft]:
+def demote_lesson(
+    lesson: Lesson | None, command: DemoteLesson, asking: DecisionContext
+) -> list[Draft]:
     """Make a promoted lesson active again: by the user, or by the engine if its support is gone.
 
     A demotion because of a fact is also recorded for a lesson that was demoted before, since the
     earlier demotion may be retracted.
     """
-    known = known_lesson(lesson, command.lesson_id)
+    known = require_lesson(lesson, command.lesson_id)
     if asking.by.actor != ENGINE:
         check_speaks_for_user(asking, f"demote {known.lesson_id!r}")
-    repeated = after(known.status, Operation.DEMOTE, known.lesson_id) is None
+    repeated = next_status(known.status, Operation.DEMOTE, known.lesson_id) is None
     if repeated and not (command.because and known.promoted_at):
         return []
     demoted = LessonDemoted(known.lesson_id, command.reason)
-    return [on(known, demoted, known.promoted_at, *command.because)]
+    return [lesson_draft(known, demoted, known.promoted_at, *command.because)]
 
 
-def discard_lesson(lesson: Lesson | None, command: DiscardLesson, asking: Asking) -> list[Draft]:
+def discard_lesson(
+    lesson: Lesson | None, command: DiscardLesson, asking: DecisionContext
+) -> list[Draft]:
     """Discard it, and close its citations."""
-    known = known_lesson(lesson, command.lesson_id)
-    if after(known.status, Operation.DISCARD, known.lesson_id) is None:
+    known = require_lesson(lesson, command.lesson_id)
+    if next_status(known.status, Operation.DISCARD, known.lesson_id) is None:
         return []
     forced = _needs_force(known, asking, force=command.force)
     return _retire(known, LessonDiscarded(known.lesson_id, command.reason, forced))
 
 
 def supersede_lesson(
-    lesson: Lesson | None, command: SupersedeLesson, asking: Asking
+    lesson: Lesson | None, command: SupersedeLesson, asking: DecisionContext
 ) -> list[Draft]:
     """Replace it by another lesson. The chain of replacements must not form a cycle.
 
     Raises:
         Conflict: the other is the same lesson, is missing or discarded, or leads back to this one.
     """
-    known = known_lesson(lesson, command.lesson_id)
+    known = require_lesson(lesson, command.lesson_id)
     if known.status is Status.SUPERSEDED and known.superseded_by == command.by:
         return []
     _check_replacement(known, command, asking)
-    after(known.status, Operation.SUPERSEDE, known.lesson_id)
+    next_status(known.status, Operation.SUPERSEDE, known.lesson_id)
     forced = _needs_force(known, asking, force=command.force)
-    replacement = around(asking).replacement
+    replacement = lookup_of(asking).replacement
     assert replacement is not None, "it was checked"
     superseded = LessonSuperseded(known.lesson_id, command.by, forced)
     return _retire(known, superseded, replacement.position)
@@ -162,7 +172,7 @@ def supersede_lesson(
 # -- shared with other decisions about lessons ----------------------------------------------------
 
 
-def known_lesson(lesson: Lesson | None, lesson_id: str) -> Lesson:
+def require_lesson(lesson: Lesson | None, lesson_id: str) -> Lesson:
     """The lesson, which must exist.
 
     Raises:
@@ -173,7 +183,7 @@ def known_lesson(lesson: Lesson | None, lesson_id: str) -> Lesson:
     return lesson
 
 
-def check_seen(lesson: Lesson, text_digest: str) -> None:
+def check_unchanged(lesson: Lesson, text_digest: str) -> None:
     """Check that the text has not changed since somebody saw it and agreed to it.
 
     Raises:
@@ -183,28 +193,28 @@ def check_seen(lesson: Lesson, text_digest: str) -> None:
         raise Conflict(f"the text of {lesson.lesson_id!r} has changed since", hint="Read it again.")
 
 
-def on(lesson: Lesson, happened: Event, *because: int) -> Draft:
+def lesson_draft(lesson: Lesson, happened: Event, *because: int) -> Draft:
     """A draft that depends on the lesson's proposal: retracting that retracts it too."""
     return Draft(happened, tuple(dict.fromkeys((lesson.position, *because))))
 
 
-def demotion(lesson: Lesson, reason: str) -> list[Draft]:
+def demotion_drafts(lesson: Lesson, reason: str) -> list[Draft]:
     """The demotion of a promoted lesson, because of the first fact of the same append.
 
     One that was demoted before is demoted again, since the earlier reason may be retracted.
     """
-    if not lesson.promoted_at or lesson.status not in LIVE:
+    if not lesson.promoted_at or lesson.status not in LIVE_STATUSES:
         return []
     demoted = LessonDemoted(lesson.lesson_id, reason)
     return [Draft(demoted, (lesson.position, lesson.promoted_at), beside=(0,))]
 
 
-def citations(
-    lesson_id: str, evidence: tuple[Evidence, ...], asking: Asking, *, by_user: bool
+def citation_drafts(
+    lesson_id: str, evidence: tuple[Evidence, ...], asking: DecisionContext, *, by_user: bool
 ) -> list[Draft]:
     """Citations of each memory that the evidence names and the actor may see."""
     named = {each.item_id: None for each in evidence if isinstance(each, MemoryEvidence)}
-    seen = {item_id: around(asking).seen(asking.by, item_id) for item_id in named}
+    seen = {item_id: lookup_of(asking).visible_item(asking.by, item_id) for item_id in named}
     return [
         Draft(Cited(item_id, lesson_id, by_user), (item.position,), beside=(0,))
         for item_id, item in seen.items()
@@ -212,7 +222,9 @@ def citations(
     ]
 
 
-def checked_evidence(evidence: tuple[Evidence, ...], asking: Asking) -> tuple[Evidence, ...]:
+def verify_evidence(
+    evidence: tuple[Evidence, ...], asking: DecisionContext
+) -> tuple[Evidence, ...]:
     """The evidence; a quote that its item does not contain loses its `found_in`."""
     return tuple(_check_quote(each, asking) for each in evidence)
 
@@ -220,7 +232,7 @@ def checked_evidence(evidence: tuple[Evidence, ...], asking: Asking) -> tuple[Ev
 # -- helpers ---------------------------------------------------------------------------------------
 
 
-def _propose_again(lesson: Lesson, command: ProposeLesson, asking: Asking) -> list[Draft]:
+def _propose_again(lesson: Lesson, command: ProposeLesson, asking: DecisionContext) -> list[Draft]:
     words = (command.description.strip(), command.body.strip())
     same = words == (lesson.description, lesson.body)
     named = (command.pack_id, command.external_id)
@@ -230,7 +242,7 @@ def _propose_again(lesson: Lesson, command: ProposeLesson, asking: Asking) -> li
         raise Conflict(
             f"there is a lesson {lesson.lesson_id!r} with a different text", hint="Edit that one."
         )
-    if lesson.status not in LIVE:
+    if lesson.status not in LIVE_STATUSES:
         return []  # a pack does not restore what was discarded or superseded
     own = asking.by.actor == lesson.writer and lesson.status is Status.PENDING
     if not (same or own or speaks_for_user(asking)):
@@ -241,14 +253,16 @@ def _propose_again(lesson: Lesson, command: ProposeLesson, asking: Asking) -> li
     return _upsert(lesson, command, asking, same=same)
 
 
-def _upsert(lesson: Lesson, command: ProposeLesson, asking: Asking, *, same: bool) -> list[Draft]:
+def _upsert(
+    lesson: Lesson, command: ProposeLesson, asking: DecisionContext, *, same: bool
+) -> list[Draft]:
     """A pack's lesson again: its new text; and if the user installs it, what that grants."""
     words = (command.description.strip(), command.body.strip())
     session = asking.by.session
-    drafts = [] if same else [on(lesson, LessonEdited(lesson.lesson_id, *words, session))]
+    drafts = [] if same else [lesson_draft(lesson, LessonEdited(lesson.lesson_id, *words, session))]
     seeded = _is_seeded(command, asking)
     if not (same or seeded):
-        drafts += demotion(lesson, "its words were changed")
+        drafts += demotion_drafts(lesson, "its words were changed")
     if speaks_for_user(asking) and lesson.status is Status.PENDING:
         drafts.append(_grant_again(lesson, LessonActivated(lesson.lesson_id), asking, same=same))
     if seeded and not (same and lesson.status is Status.PROMOTED):
@@ -257,24 +271,24 @@ def _upsert(lesson: Lesson, command: ProposeLesson, asking: Asking, *, same: boo
     return drafts
 
 
-def _is_seeded(command: ProposeLesson, asking: Asking) -> bool:
+def _is_seeded(command: ProposeLesson, asking: DecisionContext) -> bool:
     """Whether it is seeded as promoted; only by the user in person, since that skips the gate."""
     return command.seed_as_promoted and asking.by.actor == OWNER
 
 
-def _grant_again(lesson: Lesson, happened: Event, asking: Asking, *, same: bool) -> Draft:
+def _grant_again(lesson: Lesson, happened: Event, asking: DecisionContext, *, same: bool) -> Draft:
     """A draft of what the user grants to a known lesson; depends on the trust and the text."""
     if same:
-        return on(lesson, happened, lesson.words_at, *trust_behind(asking))
-    return Draft(happened, (lesson.position, *trust_behind(asking)), beside=(0,))
+        return lesson_draft(lesson, happened, lesson.words_at, *trust_grounds(asking))
+    return Draft(happened, (lesson.position, *trust_grounds(asking)), beside=(0,))
 
 
-def _grant(happened: Event, asking: Asking) -> Draft:
+def _grant(happened: Event, asking: DecisionContext) -> Draft:
     """A draft of what the user grants to a new lesson; depends on the trust, if relayed."""
-    return Draft(happened, trust_behind(asking), beside=(0,))
+    return Draft(happened, trust_grounds(asking), beside=(0,))
 
 
-def _author(command: ProposeLesson, asking: Asking) -> str:
+def _author(command: ProposeLesson, asking: DecisionContext) -> str:
     """The author. What the user proposes is the user's, whatever the request claims."""
     if command.author not in AUTHORS:
         raise Invalid(f"{command.author!r} is not an author", hint=f"Use {', '.join(AUTHORS)}.")
@@ -309,11 +323,11 @@ def _check_words(description: str, body: str) -> None:
             raise Invalid(f"a {name} has at most {most:,} characters", hint="Shorten it.")
 
 
-def _check_replacement(lesson: Lesson, command: SupersedeLesson, asking: Asking) -> None:
-    replacement = around(asking).replacement
+def _check_replacement(lesson: Lesson, command: SupersedeLesson, asking: DecisionContext) -> None:
+    replacement = lookup_of(asking).replacement
     if command.by == lesson.lesson_id:
         raise Conflict(f"{lesson.lesson_id!r} cannot replace itself", hint="Name another lesson.")
-    who = around(asking).asker(asking.by)
+    who = lookup_of(asking).asker(asking.by)
     if replacement is None or not may_see(who, replacement.scope, replacement.writer):
         raise Conflict(
             f"there is no lesson {command.by!r} to take its place", hint="Propose it first."
@@ -334,13 +348,13 @@ def _check_replacement(lesson: Lesson, command: SupersedeLesson, asking: Asking)
         )
 
 
-def _needs_force(lesson: Lesson, asking: Asking, *, force: bool) -> bool:
+def _needs_force(lesson: Lesson, asking: DecisionContext, *, force: bool) -> bool:
     """Whether retiring the lesson needs force.
 
     Raises:
         Forbidden: it does, and the user did not force it.
     """
-    if not lesson.immune:
+    if not lesson.protected:
         return False
     if not force:
         raise Forbidden(
@@ -356,13 +370,13 @@ def _retire(lesson: Lesson, happened: Event, *because: int) -> list[Draft]:
         Draft(CitationClosed(item_id, lesson.lesson_id), (position,), beside=(0,))
         for item_id, position in lesson.cites.items()
     ]
-    return [on(lesson, happened, *because), *closed]
+    return [lesson_draft(lesson, happened, *because), *closed]
 
 
-def _check_quote(evidence: Evidence, asking: Asking) -> Evidence:
+def _check_quote(evidence: Evidence, asking: DecisionContext) -> Evidence:
     if not isinstance(evidence, QuoteEvidence) or not evidence.found_in:
         return evidence
-    item = around(asking).seen(asking.by, evidence.found_in)
+    item = lookup_of(asking).visible_item(asking.by, evidence.found_in)
     words = evidence.text.strip()
     found = item is not None and bool(words) and words in item.text
     return evidence if found else QuoteEvidence(evidence.text)

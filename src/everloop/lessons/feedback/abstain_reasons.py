@@ -18,7 +18,7 @@ COOLDOWN: Final = "cooldown"
 UNTESTED_HOST: Final = "untested-host-version"
 SESSION_RECYCLED: Final = "session-recycled"  # a known turn id came with a different text
 
-KINDS: Final = (
+ABSTAIN_REASONS: Final = (
     NO_LESSONS,
     MODEL_UNAVAILABLE,
     CLASSIFIER_ABSTAINED,

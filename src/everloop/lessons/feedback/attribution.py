@@ -11,11 +11,11 @@ from typing import Final
 
 import msgspec
 
-from everloop.lessons.feedback.turns import Heard, Shown
+from everloop.lessons.feedback.turns import CandidateLesson, UserTurn
 
-MENTION: Final = 0.95
-PRONOUN: Final = 0.80
-ONLY: Final = 0.65
+MENTION_CONFIDENCE: Final = 0.95
+PRONOUN_CONFIDENCE: Final = 0.80
+ONLY_LESSON_CONFIDENCE: Final = 0.65
 
 _PRONOUN = re.compile(
     r"\W*(?:that|this|it|these|those)(?:['’]?(?:s|ll|d))?\b",  # noqa: RUF001 - both are typed
@@ -27,7 +27,7 @@ _IDENTIFIER = re.compile(
 )
 
 
-class Pick(msgspec.Struct, frozen=True):
+class Attribution(msgspec.Struct, frozen=True):
     """The lesson that is meant, with the confidence and the rule (`told_by`) that found it."""
 
     lesson_id: str
@@ -35,28 +35,32 @@ class Pick(msgspec.Struct, frozen=True):
     told_by: str
 
 
-def pick(heard: Heard) -> Pick | None:
+def attribute_turn(heard: UserTurn) -> Attribution | None:
     """The lesson that is meant, if the message and the turns determine it."""
-    named = mentioned(heard)
+    named = mentioned_lessons(heard)
     if len(named) == 1:
-        return Pick(named[0], MENTION, "mention")
+        return Attribution(named[0], MENTION_CONFIDENCE, "mention")
     if named:
         return None
-    last = heard.among_shown(heard.answer.lesson_ids) if heard.answer else ()
+    last = heard.only_shown(heard.last_answer.lesson_ids) if heard.last_answer else ()
     if len(last) == 1 and _PRONOUN.match(heard.text):
-        return Pick(last[0], PRONOUN, "pronoun")
-    recent = acted_on(heard)
-    return Pick(recent[0], ONLY, "only") if len(recent) == 1 else None
+        return Attribution(last[0], PRONOUN_CONFIDENCE, "pronoun")
+    recent = recent_lessons(heard)
+    return Attribution(recent[0], ONLY_LESSON_CONFIDENCE, "only") if len(recent) == 1 else None
 
 
-def candidates(heard: Heard) -> tuple[str, ...]:
+def candidate_lessons(heard: UserTurn) -> tuple[str, ...]:
     """The lessons that a judge chooses from."""
-    return mentioned(heard) or acted_on(heard) or tuple(each.lesson_id for each in heard.shown)
+    return (
+        mentioned_lessons(heard)
+        or recent_lessons(heard)
+        or tuple(each.lesson_id for each in heard.shown)
+    )
 
 
-def mentioned(heard: Heard) -> tuple[str, ...]:
+def mentioned_lessons(heard: UserTurn) -> tuple[str, ...]:
     """The lessons that the message names, by id or by a keyword unique to them."""
-    words = keywords(heard.shown)
+    words = unique_keywords(heard.shown)
     return tuple(
         each.lesson_id
         for each in heard.shown
@@ -66,12 +70,12 @@ def mentioned(heard: Heard) -> tuple[str, ...]:
     )
 
 
-def acted_on(heard: Heard) -> tuple[str, ...]:
+def recent_lessons(heard: UserTurn) -> tuple[str, ...]:
     """The shown lessons that recent turns acted on, newest first, without duplicates."""
-    return heard.among_shown(name for turn in reversed(heard.before) for name in turn.lesson_ids)
+    return heard.only_shown(name for turn in reversed(heard.before) for name in turn.lesson_ids)
 
 
-def keywords(shown: Sequence[Shown]) -> dict[str, tuple[str, ...]]:
+def unique_keywords(shown: Sequence[CandidateLesson]) -> dict[str, tuple[str, ...]]:
     """The unique keywords of each lesson: those the host gave, and code in its description."""
     own = {each.lesson_id: {*each.keywords, *_code_words(each.description)} for each in shown}
     return {

@@ -4,31 +4,33 @@ from everloop.errors import Forbidden, Invalid
 from everloop.lessons.feedback.abstain_reasons import COOLDOWN, SESSION_RECYCLED
 from everloop.lessons.feedback.commands import WeighTurn
 from everloop.lessons.feedback.events import Reading, Signal, TurnWeighed
-from everloop.lessons.feedback.state import Hearing
+from everloop.lessons.feedback.state import SessionTurns
 from everloop.lessons.model.events import SentimentAbstained
-from everloop.log import Asking, Draft
-from everloop.log.model.record import microseconds
+from everloop.log import DecisionContext, Draft
+from everloop.log.model.record import to_microseconds
 
 MICROSECONDS = 1_000_000
 
 
-def weigh_turn(hearing: Hearing | None, command: WeighTurn, asking: Asking) -> list[Draft]:
+def weigh_turn(
+    hearing: SessionTurns | None, command: WeighTurn, asking: DecisionContext
+) -> list[Draft]:
     """Record the result of a turn. Repeating it changes nothing.
 
     A known turn id with a different text means that the host reused a session id. Turns can no
     longer be told apart then, so it gives no signal.
     """
     _check(command, asking)
-    known = hearing or Hearing()
-    if known.known(command.turn_id, command.text_digest) is not None:
+    known = hearing or SessionTurns()
+    if known.result_of(command.turn_id, command.text_digest) is not None:
         return []
     if command.turn_id in known.turns:
         return _drafts(command, Reading(), (), (SESSION_RECYCLED,))
-    fresh, cooling = _apply_cooldown(known, command, microseconds(asking.now))
+    fresh, cooling = _apply_cooldown(known, command, to_microseconds(asking.now))
     return _drafts(command, command.reading, fresh, (*command.reasons, *cooling))
 
 
-def check_named(session: str, turn_id: str) -> None:
+def check_turn_id(session: str, turn_id: str) -> None:
     """Check that a turn has a session and an id.
 
     Raises:
@@ -38,19 +40,19 @@ def check_named(session: str, turn_id: str) -> None:
         raise Invalid("a turn needs a session and an id", hint="Give both, as the host names them.")
 
 
-def _check(command: WeighTurn, asking: Asking) -> None:
+def _check(command: WeighTurn, asking: DecisionContext) -> None:
     if command.session != asking.by.session:
         raise Forbidden(
             f"session {command.session!r} is not the session of this request",
             hint="A host may only report turns of its own session.",
         )
-    check_named(command.session, command.turn_id)
+    check_turn_id(command.session, command.turn_id)
     if not command.signals and not command.reasons:
         raise Invalid("the result of the turn is empty", hint="Give signals, or reasons for none.")
 
 
 def _apply_cooldown(
-    hearing: Hearing, command: WeighTurn, now_us: int
+    hearing: SessionTurns, command: WeighTurn, now_us: int
 ) -> tuple[tuple[Signal, ...], tuple[str, ...]]:
     """The signals on lessons that are not in cooldown, and a reason for each of the others."""
     since_us = now_us - int(command.cooldown_s * MICROSECONDS)

@@ -9,7 +9,7 @@ English only, single words in some other languages too, unless they mean somethi
 import re
 from typing import Final
 
-INTERRUPTED: Final = "[Request interrupted by user"
+INTERRUPT_MARKER: Final = "[Request interrupted by user"
 
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _APOSTROPHE = "['’]?"  # noqa: RUF001 - both are typed, and neither often is
@@ -82,10 +82,10 @@ _VERDICTS = re.compile(
 
 def is_interrupt(text: str) -> bool:
     """Whether a turn is the marker of a host that the user interrupted it."""
-    return text.lstrip().startswith(INTERRUPTED)
+    return text.lstrip().startswith(INTERRUPT_MARKER)
 
 
-def may_hold_feedback(text: str, *, short_words: int) -> bool:
+def may_contain_feedback(text: str, *, short_words: int) -> bool:
     """Whether to ask a model about a turn. A short turn has at most `short_words` words."""
     if _VERDICTS.search(text):
         return True

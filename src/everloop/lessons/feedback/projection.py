@@ -6,14 +6,14 @@ import apsw
 import msgspec
 
 from everloop.errors import NotFound
-from everloop.lessons.feedback.turns import Shown
+from everloop.lessons.feedback.turns import CandidateLesson
 from everloop.lessons.model.events import ManifestShown
-from everloop.lessons.projections.queries import find
+from everloop.lessons.projections.queries import find_lesson
 from everloop.log import Context, Fact, Projection, Reader, on, visible
-from everloop.memory.projections.queries import asker
+from everloop.memory.projections.queries import load_viewer
 
 
-class SessionBook(Projection):
+class SessionManifestTable(Projection):
     """The manifests that each session was shown."""
 
     name = "session_manifests"
@@ -36,7 +36,7 @@ class SessionBook(Projection):
         db.execute("INSERT INTO session_manifests VALUES (?, ?, ?, ?, ?)", row)
 
 
-def shown_in(reader: Reader, by: Context, *, limit: int) -> tuple[Shown, ...]:
+def shown_lessons(reader: Reader, by: Context, *, limit: int) -> tuple[CandidateLesson, ...]:
     """The lessons that a session was shown and may still see, from the newest manifest on."""
     rows = reader.rows(
         f"SELECT lesson_ids FROM session_manifests m WHERE {visible('m')} AND session = ?"  # noqa: S608
@@ -44,11 +44,13 @@ def shown_in(reader: Reader, by: Context, *, limit: int) -> tuple[Shown, ...]:
         (by.session, by.actor, limit),
     )
     named = (name for row in rows for name in msgspec.json.decode(row[0], type=tuple[str, ...]))
-    who = asker(reader, by.actor)
-    found: list[Shown] = []
+    who = load_viewer(reader, by.actor)
+    found: list[CandidateLesson] = []
     for lesson_id in list(dict.fromkeys(named))[:limit]:
         try:
-            found.append(Shown(lesson_id, find(reader, who, lesson_id).description))
+            found.append(
+                CandidateLesson(lesson_id, find_lesson(reader, who, lesson_id).description)
+            )
         except NotFound:  # it was retracted since
             continue
     return tuple(found)

@@ -15,12 +15,12 @@ from everloop.lessons.feedback.abstain_reasons import (
     UNATTRIBUTED,
     UNTESTED_HOST,
 )
-from everloop.lessons.feedback.attribution import Pick
+from everloop.lessons.feedback.attribution import Attribution
 from everloop.lessons.feedback.events import Hazard, Opinion, Reading, Signal
-from everloop.lessons.feedback.settings import SentimentSettings
-from everloop.lessons.feedback.turns import Heard, Turn
+from everloop.lessons.feedback.settings import FeedbackSettings
+from everloop.lessons.feedback.turns import EarlierTurn, UserTurn
 
-TOO_RISKY: Final[tuple[Hazard, ...]] = (
+BLOCKING_HAZARDS: Final[tuple[Hazard, ...]] = (
     "sarcasm",
     "ambiguous-referent",
     "out-of-distribution",
@@ -28,22 +28,22 @@ TOO_RISKY: Final[tuple[Hazard, ...]] = (
 )
 
 
-class Weighing(msgspec.Struct, frozen=True):
+class ScoredTurn(msgspec.Struct, frozen=True):
     """Signals, or the reasons why there are none."""
 
     signals: tuple[Signal, ...] = ()
     reasons: tuple[str, ...] = ()
 
 
-def untested(heard: Heard, limits: SentimentSettings) -> tuple[str, ...]:
+def unsupported_host_reasons(heard: UserTurn, limits: FeedbackSettings) -> tuple[str, ...]:
     """The reason against a host whose major version is not supported; empty if it is."""
     major = heard.host_version.partition(".")[0].strip()
     known = {version.strip() for version in limits.host_versions.split(",")}
     return () if not major or major in known else (f"{UNTESTED_HOST}: {heard.host_version[:40]}",)
 
 
-def standing(
-    heard: Heard, reading: Reading, limits: SentimentSettings
+def best_opinion(
+    heard: UserTurn, reading: Reading, limits: FeedbackSettings
 ) -> tuple[Opinion | None, tuple[str, ...]]:
     """The most confident opinion that passes every check, else the reasons against them all."""
     if reading.abstain:
@@ -62,48 +62,48 @@ def standing(
     return max(sure, key=lambda opinion: opinion.confidence), ()
 
 
-def weigh(opinion: Opinion, picked: Pick | None) -> Weighing:
+def score_opinion(opinion: Opinion, picked: Attribution | None) -> ScoredTurn:
     """The signal, if classifier and attribution agree; with the lower confidence of the two."""
     if picked is None:
-        return Weighing(reasons=(UNATTRIBUTED,))
+        return ScoredTurn(reasons=(UNATTRIBUTED,))
     if picked.lesson_id != opinion.lesson_id:
         differs = f"{ATTRIBUTION_DIFFERS}: {picked.lesson_id} is not {opinion.lesson_id}"
-        return Weighing(reasons=(differs,))
+        return ScoredTurn(reasons=(differs,))
     sure = min(opinion.confidence, picked.confidence)
     helpful = opinion.polarity == "positive"
-    return Weighing((Signal(opinion.lesson_id, helpful, sure, picked.told_by),))
+    return ScoredTurn((Signal(opinion.lesson_id, helpful, sure, picked.told_by),))
 
 
-def weigh_interrupt(heard: Heard, limits: SentimentSettings) -> Weighing:
+def score_interrupt(heard: UserTurn, limits: FeedbackSettings) -> ScoredTurn:
     """Blame of the lessons that the interrupted turn acted on, if it was interrupted soon."""
-    last = heard.answer
+    last = heard.last_answer
     if last is None or not _is_soon(last, heard, limits):
-        return Weighing(reasons=(UNATTRIBUTED,))
+        return ScoredTurn(reasons=(UNATTRIBUTED,))
     sure = limits.interrupt_confidence
     if sure < limits.negative_min:
-        return Weighing(reasons=(_below("negative", sure, limits.negative_min),))
-    lessons = heard.among_shown(last.lesson_ids)
+        return ScoredTurn(reasons=(_below("negative", sure, limits.negative_min),))
+    lessons = heard.only_shown(last.lesson_ids)
     signals = tuple(Signal(name, False, sure, "interrupt") for name in lessons)
-    return Weighing(signals) if signals else Weighing(reasons=(UNATTRIBUTED,))
+    return ScoredTurn(signals) if signals else ScoredTurn(reasons=(UNATTRIBUTED,))
 
 
-def _is_soon(turn: Turn, heard: Heard, limits: SentimentSettings) -> bool:
+def _is_soon(turn: EarlierTurn, heard: UserTurn, limits: FeedbackSettings) -> bool:
     if turn.at is None or heard.at is None:
         return False
     return timedelta() <= heard.at - turn.at <= timedelta(seconds=limits.interrupt_within_s)
 
 
-def _is_voiced(opinion: Opinion, heard: Heard) -> bool:
+def _is_voiced(opinion: Opinion, heard: UserTurn) -> bool:
     """Whether it praises or blames a shown lesson, with evidence that is in the message."""
     shown = any(each.lesson_id == opinion.lesson_id for each in heard.shown)
     return shown and opinion.polarity != "neutral" and opinion.evidence in heard.text
 
 
 def _risks(hazards: Sequence[Hazard]) -> tuple[str, ...]:
-    return tuple(f"{HAZARD}: {hazard}" for hazard in TOO_RISKY if hazard in hazards)
+    return tuple(f"{HAZARD}: {hazard}" for hazard in BLOCKING_HAZARDS if hazard in hazards)
 
 
-def _low_confidence(opinion: Opinion, limits: SentimentSettings) -> tuple[str, ...]:
+def _low_confidence(opinion: Opinion, limits: FeedbackSettings) -> tuple[str, ...]:
     positive = opinion.polarity == "positive"
     least = limits.positive_min if positive else limits.negative_min
     if opinion.confidence >= least:

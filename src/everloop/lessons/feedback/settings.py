@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 
-class SentimentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FeedbackSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Thresholds and limits of feedback detection in messages."""
 
     positive_min: Annotated[

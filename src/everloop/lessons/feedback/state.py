@@ -7,7 +7,7 @@ from everloop.lessons.model.events import SentimentAbstained
 from everloop.log import Fact, Fold
 
 
-class Weighed(msgspec.Struct, frozen=True):
+class TurnResult(msgspec.Struct, frozen=True):
     """The recorded result of a turn, and its position."""
 
     position: int
@@ -15,26 +15,26 @@ class Weighed(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
-class Hearing(msgspec.Struct, frozen=True):
+class SessionTurns(msgspec.Struct, frozen=True):
     """The evaluated turns of a session, and when each lesson last got a signal."""
 
-    turns: dict[str, dict[str, Weighed]] = {}  # by turn id, then by digest of the text
+    turns: dict[str, dict[str, TurnResult]] = {}  # by turn id, then by digest of the text
     signalled_us: dict[str, int] = {}
 
-    def known(self, turn_id: str, text_digest: str) -> Weighed | None:
+    def result_of(self, turn_id: str, text_digest: str) -> TurnResult | None:
         """The result of a turn, if it was evaluated."""
         return self.turns.get(turn_id, {}).get(text_digest)
 
 
-def evolve(hearing: Hearing | None, fact: Fact) -> Hearing:
+def evolve(hearing: SessionTurns | None, fact: Fact) -> SessionTurns:
     """The session after a fact."""
-    before = hearing or Hearing()
+    before = hearing or SessionTurns()
     match fact.event:
         case TurnWeighed(turn_id=turn_id, text_digest=digest, signals=signals):
             at = {signal.lesson_id: fact.recorded_us for signal in signals}
-            weighed = Weighed(fact.position, signals)
+            weighed = TurnResult(fact.position, signals)
             named = {**before.turns.get(turn_id, {}), digest: weighed}
-            return Hearing({**before.turns, turn_id: named}, {**before.signalled_us, **at})
+            return SessionTurns({**before.turns, turn_id: named}, {**before.signalled_us, **at})
         case SentimentAbstained(turn_id=turn_id, reasons=reasons) if turn_id in before.turns:
             named = before.turns[turn_id]
             digest, weighed = max(named.items(), key=lambda each: each[1].position)
@@ -46,9 +46,9 @@ def evolve(hearing: Hearing | None, fact: Fact) -> Hearing:
             return before
 
 
-HEARING = Fold("lessons.hearing", Hearing, evolve)
+SESSION_TURNS = Fold("lessons.hearing", SessionTurns, evolve)
 
 
-def stream_of(session: str) -> str:
+def turns_stream(session: str) -> str:
     """The stream of a session's turns."""
     return f"sentiment:{session}"

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 
-class Shown(msgspec.Struct, frozen=True):
+class CandidateLesson(msgspec.Struct, frozen=True):
     """A lesson that the host's model was shown. `keywords` refer to it and to no other."""
 
     lesson_id: str
@@ -16,7 +16,7 @@ class Shown(msgspec.Struct, frozen=True):
     keywords: tuple[str, ...] = ()
 
 
-class Turn(msgspec.Struct, frozen=True):
+class EarlierTurn(msgspec.Struct, frozen=True):
     """A turn before this one. `lesson_ids` are the lessons that an assistant's turn acted on."""
 
     role: Literal["user", "assistant"]
@@ -25,7 +25,7 @@ class Turn(msgspec.Struct, frozen=True):
     lesson_ids: tuple[str, ...] = ()
 
 
-class Heard(msgspec.Struct, frozen=True):
+class UserTurn(msgspec.Struct, frozen=True):
     """The user's newest turn. The host gives its id; the same turn is evaluated once.
 
     `because` is the fact of the message, if it was recorded: retracting it retracts the feedback.
@@ -34,17 +34,17 @@ class Heard(msgspec.Struct, frozen=True):
     turn_id: str
     text: str
     at: datetime | None = None
-    shown: tuple[Shown, ...] = ()
-    before: tuple[Turn, ...] = ()  # oldest first
+    shown: tuple[CandidateLesson, ...] = ()
+    before: tuple[EarlierTurn, ...] = ()  # oldest first
     host_version: str = ""
     because: tuple[int, ...] = ()
 
     @property
-    def answer(self) -> Turn | None:
+    def last_answer(self) -> EarlierTurn | None:
         """The last turn of the assistant before this one."""
         return next((turn for turn in reversed(self.before) if turn.role == "assistant"), None)
 
-    def among_shown(self, lesson_ids: Iterable[str]) -> tuple[str, ...]:
+    def only_shown(self, lesson_ids: Iterable[str]) -> tuple[str, ...]:
         """Those of these lessons that the model was shown, without duplicates."""
         shown = {each.lesson_id for each in self.shown}
         return tuple(name for name in dict.fromkeys(lesson_ids) if name in shown)

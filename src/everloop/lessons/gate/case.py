@@ -7,14 +7,14 @@ import msgspec
 from everloop.lessons.model.lifecycle import Status
 
 
-class Hand(msgspec.Struct, frozen=True):
+class Contributor(msgspec.Struct, frozen=True):
     """Who wrote something: the actor, and the session, empty if it is unknown."""
 
     actor: str
     session: str
 
 
-class Use(msgspec.Struct, frozen=True):
+class LessonUse(msgspec.Struct, frozen=True):
     """A use: an agent acted on the lesson."""
 
     position: int
@@ -23,7 +23,7 @@ class Use(msgspec.Struct, frozen=True):
     session: str
 
 
-class Heard(msgspec.Struct, frozen=True):
+class FeedbackRecord(msgspec.Struct, frozen=True):
     """Feedback that was not withdrawn.
 
     `session` is the run of the host that relayed it, and `trusted_at` the position at which the
@@ -39,7 +39,7 @@ class Heard(msgspec.Struct, frozen=True):
     guessed: bool = False
 
 
-class Tried(msgspec.Struct, frozen=True):
+class VerdictRecord(msgspec.Struct, frozen=True):
     """A runner's verdict. `outside`: the runner was not under an agent's control."""
 
     position: int
@@ -48,7 +48,7 @@ class Tried(msgspec.Struct, frozen=True):
     outside: bool
 
 
-class Told(msgspec.Struct, frozen=True):
+class NarrativeRecord(msgspec.Struct, frozen=True):
     """The narrative. `evidenced`: it names a memory, or a quote was found in one."""
 
     position: int
@@ -70,10 +70,10 @@ class CitedMemory(msgspec.Struct, frozen=True):
     scope: str = ""
     restricted: bool = False
     retired: bool = False
-    hands: frozenset[Hand] = frozenset()
+    hands: frozenset[Contributor] = frozenset()
 
 
-class Case(msgspec.Struct, frozen=True):
+class GateCase(msgspec.Struct, frozen=True):
     """Everything that the gate may know of a lesson.
 
     `written_at` and `words_at` are the time and the position of its current text; `hands` are all
@@ -88,9 +88,9 @@ class Case(msgspec.Struct, frozen=True):
     written_at: datetime
     now: datetime
     digest: str
-    hands: frozenset[Hand]
-    uses: tuple[Use, ...] = ()
-    heard: tuple[Heard, ...] = ()
-    tried: tuple[Tried, ...] = ()
-    told: Told | None = None
+    hands: frozenset[Contributor]
+    uses: tuple[LessonUse, ...] = ()
+    heard: tuple[FeedbackRecord, ...] = ()
+    tried: tuple[VerdictRecord, ...] = ()
+    told: NarrativeRecord | None = None
     cited: tuple[CitedMemory, ...] = ()

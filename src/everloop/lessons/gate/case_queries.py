@@ -10,42 +10,50 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from everloop.lessons.gate.case import Case, CitedMemory, Hand, Heard, Told, Tried, Use
+from everloop.lessons.gate.case import (
+    CitedMemory,
+    Contributor,
+    FeedbackRecord,
+    GateCase,
+    LessonUse,
+    NarrativeRecord,
+    VerdictRecord,
+)
 from everloop.lessons.model.lifecycle import Status
 from everloop.lessons.projections.hosts import trusted_actors
-from everloop.lessons.projections.queries import STATUS, WITHDRAWN, WORDING
+from everloop.lessons.projections.queries import CURRENT_STATUS, CURRENT_TEXT, WITHDRAWN
 from everloop.log import Reader, visible
-from everloop.log.model.record import moment
+from everloop.log.model.record import from_microseconds
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.summaries.zoom import RETIRED
+from everloop.memory.summaries.zoom import RETIRED_SQL
 
 T = TypeVar("T")
-Groups = dict[int, list[T]]
+RowsByLesson = dict[int, list[T]]
 
 
-def cases(reader: Reader, positions: Sequence[int], now: datetime) -> list[Case]:
+def load_gate_cases(reader: Reader, positions: Sequence[int], now: datetime) -> list[GateCase]:
     """The cases of the lessons proposed at these positions, in this order."""
     wanted = msgspec.json.encode(positions).decode()
-    uses = _group((row[1], Use(row[0], *row[2:])) for row in reader.rows(_USES, (wanted,)))
+    uses = _group((row[1], LessonUse(row[0], *row[2:])) for row in reader.rows(_USES, (wanted,)))
     heard = _feedback(reader, wanted)
     tried = _group(
-        (row[1], Tried(row[0], row[2], bool(row[3]), bool(row[4])))
+        (row[1], VerdictRecord(row[0], row[2], bool(row[3]), bool(row[4])))
         for row in reader.rows(_VERDICTS, (wanted,))
     )
     told = {
-        row[1]: Told(row[0], row[2], row[3], bool(row[4]))
+        row[1]: NarrativeRecord(row[0], row[2], row[3], bool(row[4]))
         for row in reader.rows(_NARRATIVES, (wanted,))
     }
     cited, hands = _cited_memories(reader, wanted), _writers(reader, wanted)
     rows = {row[0]: row for row in reader.rows(_LESSONS, (wanted,))}
     return [
-        Case(
+        GateCase(
             lesson_id=rows[at][1],
             status=Status(rows[at][2]),
             scope=rows[at][3],
             position=at,
             words_at=rows[at][4],
-            written_at=moment(rows[at][5]),
+            written_at=from_microseconds(rows[at][5]),
             now=now,
             digest=rows[at][6],
             hands=frozenset(hands[at]),
@@ -60,12 +68,12 @@ def cases(reader: Reader, positions: Sequence[int], now: datetime) -> list[Case]
     ]
 
 
-def _feedback(reader: Reader, wanted: str) -> Groups[Heard]:
+def _feedback(reader: Reader, wanted: str) -> RowsByLesson[FeedbackRecord]:
     trusted = trusted_actors(reader)
     return _group(
         (
             row[1],
-            Heard(
+            FeedbackRecord(
                 row[0], row[2], bool(row[3]), row[4], row[5], trusted.get(row[4], 0), bool(row[6])
             ),
         )
@@ -73,33 +81,35 @@ def _feedback(reader: Reader, wanted: str) -> Groups[Heard]:
     )
 
 
-def _writers(reader: Reader, wanted: str) -> Groups[Hand]:
+def _writers(reader: Reader, wanted: str) -> RowsByLesson[Contributor]:
     """Who wrote each lesson.
 
     The pack wrote what the user installed from it; the user and the host both wrote what a host
     relayed as the user's.
     """
-    hands: Groups[Hand] = {}
+    hands: RowsByLesson[Contributor] = {}
     for lesson, position, actor, session, author, pack_id in reader.rows(
         _LESSON_WRITERS, (wanted,)
     ):
         own = hands.setdefault(lesson, [])
         if author == "pack" and actor == OWNER and position == lesson:
-            own.append(Hand(f"pack:{pack_id}", ""))
+            own.append(Contributor(f"pack:{pack_id}", ""))
         else:
-            own.append(Hand(actor, session))
+            own.append(Contributor(actor, session))
         if author == OWNER and actor != OWNER:
-            own.append(Hand(OWNER, ""))
+            own.append(Contributor(OWNER, ""))
     return hands
 
 
-def _cited_memories(reader: Reader, wanted: str) -> Groups[CitedMemory]:
+def _cited_memories(reader: Reader, wanted: str) -> RowsByLesson[CitedMemory]:
     """The memories that each lesson cites, with everyone who wrote a part of them."""
-    named: Groups[str] = _group((row[0], row[1]) for row in reader.rows(_CITATIONS, (wanted,)))
+    named: RowsByLesson[str] = _group(
+        (row[0], row[1]) for row in reader.rows(_CITATIONS, (wanted,))
+    )
     ids = msgspec.json.encode(sorted({each for group in named.values() for each in group})).decode()
-    touched: dict[str, set[Hand]] = {}
+    touched: dict[str, set[Contributor]] = {}
     for item_id, actor, session in reader.rows(_MEMORY_WRITERS, (ids,)):
-        touched.setdefault(item_id, set()).add(Hand(actor, session))
+        touched.setdefault(item_id, set()).add(Contributor(actor, session))
     found = {
         row[0]: CitedMemory(
             item_id=row[0],
@@ -118,8 +128,8 @@ def _cited_memories(reader: Reader, wanted: str) -> Groups[CitedMemory]:
     }
 
 
-def _group(pairs: Iterable[tuple[Any, T]]) -> Groups[T]:
-    groups: Groups[T] = {}
+def _group(pairs: Iterable[tuple[Any, T]]) -> RowsByLesson[T]:
+    groups: RowsByLesson[T] = {}
     for key, value in pairs:
         groups.setdefault(key, []).append(value)
     return groups
@@ -127,9 +137,9 @@ def _group(pairs: Iterable[tuple[Any, T]]) -> Groups[T]:
 
 # `j` are the positions of the wanted lessons; CROSS JOIN fixes the loop order of SQLite.
 _LESSONS = f"""
-SELECT l.position, l.lesson_id, ({STATUS}), l.scope, t.position, t.recorded_at, t.digest
+SELECT l.position, l.lesson_id, ({CURRENT_STATUS}), l.scope, t.position, t.recorded_at, t.digest
 FROM json_each(?) j CROSS JOIN lessons l ON l.position = j.value
-JOIN lesson_texts t ON t.position = ({WORDING}) WHERE {visible("l")}
+JOIN lesson_texts t ON t.position = ({CURRENT_TEXT}) WHERE {visible("l")}
 """  # noqa: S608 - our own conditions
 _LESSON_WRITERS = f"""
 SELECT t.lesson, t.position, t.actor, t.session, l.author, l.pack_id FROM json_each(?) j
@@ -158,7 +168,7 @@ SELECT DISTINCT e.lesson, e.item_id FROM json_each(?) j
 CROSS JOIN lesson_evidence e ON e.lesson = j.value WHERE {visible("e")} ORDER BY e.item_id
 """  # noqa: S608 - our own condition
 _ITEMS = f"""
-SELECT i.item_id, i.position, v.position, v.scope, v.restricted, {RETIRED} FROM json_each(?) j
+SELECT i.item_id, i.position, v.position, v.scope, v.restricted, {RETIRED_SQL} FROM json_each(?) j
 CROSS JOIN memory_items i ON i.item_id = j.value
 JOIN memory_versions v ON v.position = (
     SELECT x.position FROM memory_versions x WHERE x.item = i.position AND {visible("x")}

@@ -11,12 +11,12 @@ from typing import Final
 
 import msgspec
 
-from everloop.lessons.gate.case import Case, CitedMemory, Hand, Use
+from everloop.lessons.gate.case import CitedMemory, Contributor, GateCase, LessonUse
 from everloop.lessons.model.lifecycle import Status
 from everloop.lessons.settings import GateRules
 from everloop.memory.model.scopes import OWNER
 
-EVERYWHERE: Final = "global"
+GLOBAL_SCOPE: Final = "global"
 TIME_FLOOR: Final = "time-floor"
 SPECULATIVE, OBSERVED = "speculative", "observed"
 _SECOND: Final = timedelta(seconds=1)
@@ -31,7 +31,7 @@ class Violation(msgspec.Struct, frozen=True):
     satisfied_by: str
 
 
-class Check(msgspec.Struct, frozen=True):
+class GateCheck(msgspec.Struct, frozen=True):
     """The result of one check: the fact that it found, and its violations, if any."""
 
     name: str
@@ -44,25 +44,25 @@ class Check(msgspec.Struct, frozen=True):
         return not self.violations
 
 
-def checks(case: Case, rules: GateRules) -> tuple[Check, ...]:
+def checks(case: GateCase, rules: GateRules) -> tuple[GateCheck, ...]:
     """The result of every check, passed or not, in a fixed order."""
     return tuple(check(case, rules) for check in _CHECKS)
 
 
-def violations(case: Case, rules: GateRules) -> tuple[Violation, ...]:
+def violations(case: GateCase, rules: GateRules) -> tuple[Violation, ...]:
     """Every violation that blocks a promotion; empty if the lesson may be promoted."""
     return tuple(violation for check in _CHECKS for violation in check(case, rules).violations)
 
 
-def good_citations(case: Case) -> tuple[CitedMemory, ...]:
+def valid_citations(case: GateCase) -> tuple[CitedMemory, ...]:
     """The cited memories that pass every check."""
     return tuple(memory for memory in case.cited if _citation_violation(case, memory) is None)
 
 
-def grounds(case: Case, rules: GateRules) -> tuple[int, ...]:
+def grounds(case: GateCase, rules: GateRules) -> tuple[int, ...]:
     """The facts that a promotion depends on: if one is retracted, so is the promotion."""
     found = [case.position, case.words_at]
-    found += [memory.position for memory in good_citations(case)]
+    found += [memory.position for memory in valid_citations(case)]
     found += [at for support in _supports(case)[: rules.supports_min] for at in support]
     found += [use.position for use in _sufficient_uses(case, rules)]
     found += [case.told.position] if case.told else []
@@ -78,7 +78,7 @@ def too_new_message(age: timedelta, rules: GateRules) -> str:
 # -- the checks, in their order --------------------------------------------------------------------
 
 
-def _status(case: Case, rules: GateRules) -> Check:
+def _status(case: GateCase, rules: GateRules) -> GateCheck:
     del rules
     fact = f"it is {case.status}"
     if case.status is Status.SUPERSEDED:
@@ -87,24 +87,24 @@ def _status(case: Case, rules: GateRules) -> Check:
         )
     if case.status is Status.DISCARDED:
         return _failed_check("standing", "already-discarded", "", fact, "propose it again")
-    return Check("standing", fact)
+    return GateCheck("standing", fact)
 
 
-def _age(case: Case, rules: GateRules) -> Check:
+def _age(case: GateCase, rules: GateRules) -> GateCheck:
     age, floor = case.now - case.written_at, timedelta(hours=rules.age_hours_min)
     fact = f"its words are {age // _SECOND // 360 / 10} h old"  # cut, not rounded
     if age >= floor:
-        return Check("age", fact)
+        return GateCheck("age", fact)
     ready = f"{case.written_at + floor:%Y-%m-%d %H:%M} UTC"
     found = Violation(TIME_FLOOR, too_new_message(age, rules), fact, f"wait until {ready}")
-    return Check("age", fact, (found,))
+    return GateCheck("age", fact, (found,))
 
 
-def _uses(case: Case, rules: GateRules) -> Check:
+def _uses(case: GateCase, rules: GateRules) -> GateCheck:
     count = len(_counted_uses(case))
     fact = f"used {_times(count)} since its words were last changed"
     if count >= rules.uses_min:
-        return Check("uses", fact)
+        return GateCheck("uses", fact)
     detail = f"observed={count} < required={rules.uses_min}"
     lacking = _times(rules.uses_min - count)
     return _failed_check(
@@ -112,33 +112,33 @@ def _uses(case: Case, rules: GateRules) -> Check:
     )
 
 
-def _blame(case: Case, rules: GateRules) -> Check:
+def _blame(case: GateCase, rules: GateRules) -> GateCheck:
     del rules
     count = sum(not heard.helpful for heard in case.heard)
     fact = f"{count} thumbs-down"
     if not count:
-        return Check("blame", fact)
+        return GateCheck("blame", fact)
     return _failed_check(
         "blame", "thumbs-down-block", f"count={count}", fact, "ask the user to withdraw it"
     )
 
 
-def _support(case: Case, rules: GateRules) -> Check:
+def _support(case: GateCase, rules: GateRules) -> GateCheck:
     count = len(_supports(case))
     fact = f"{count} supporting {'signal' if count == 1 else 'signals'} from outside"
     if count >= rules.supports_min:
-        return Check("support", fact)
+        return GateCheck("support", fact)
     remedy = "let the user praise it, or a runner outside the agent try it"
     if _has_user_text(case):
         remedy = "let a runner outside the agent try it; praise of one's own text is no support"
     return _failed_check("support", "missing-external-signal-sources", "", fact, remedy)
 
 
-def _origin_count(case: Case, rules: GateRules) -> Check:
+def _origin_count(case: GateCase, rules: GateRules) -> GateCheck:
     count = len(_origins(_counted_uses(case)))
     fact = f"used in {count} different {'session' if count == 1 else 'sessions'}"
     if count >= rules.origins_min:
-        return Check("origins", fact)
+        return GateCheck("origins", fact)
     return _failed_check(
         "origins",
         "insufficient-origin-diversity",
@@ -148,7 +148,7 @@ def _origin_count(case: Case, rules: GateRules) -> Check:
     )
 
 
-def _narrative(case: Case, rules: GateRules) -> Check:
+def _narrative(case: GateCase, rules: GateRules) -> GateCheck:
     del rules
     told = case.told
     if told is None or told.digest != case.digest:
@@ -172,11 +172,11 @@ def _narrative(case: Case, rules: GateRules) -> Check:
             fact,
             "cite a memory, or quote one word for word",
         )
-    return Check("narrative", fact)
+    return GateCheck("narrative", fact)
 
 
-def _citations(case: Case, rules: GateRules) -> Check:
-    good = len(good_citations(case))
+def _citations(case: GateCase, rules: GateRules) -> GateCheck:
+    good = len(valid_citations(case))
     fact = f"stands on {good} of {len(case.cited)} cited memories"
     if not case.cited:
         return _failed_check(
@@ -187,27 +187,27 @@ def _citations(case: Case, rules: GateRules) -> Check:
             "cite a memory that is older than the lesson and from another session",
         )
     if good >= rules.citations_min:
-        return Check("citations", fact)
+        return GateCheck("citations", fact)
     faults = [_citation_violation(case, memory) for memory in case.cited]
     found = tuple(fault for fault in faults if fault is not None)
-    return Check("citations", fact, found or (_too_few_citations(good, rules, fact),))
+    return GateCheck("citations", fact, found or (_too_few_citations(good, rules, fact),))
 
 
-def _verdict(case: Case, rules: GateRules) -> Check:
+def _verdict(case: GateCase, rules: GateRules) -> GateCheck:
     del rules
     verdicts = [tried for tried in case.tried if tried.outside and tried.digest == case.digest]
     if not verdicts:
-        return Check("verdicts", "no runner outside the agent tried these words")
+        return GateCheck("verdicts", "no runner outside the agent tried these words")
     newest = max(verdicts, key=lambda tried: tried.position)
     fact = f"the last verdict from outside {'passed' if newest.passed else 'failed'}"
     if newest.passed:
-        return Check("verdicts", fact)
+        return GateCheck("verdicts", fact)
     return _failed_check(
         "verdicts", "failed-verdict", "", fact, "fix it, and let the runner try it again"
     )
 
 
-_CHECKS: Final[tuple[Callable[[Case, GateRules], Check], ...]] = (
+_CHECKS: Final[tuple[Callable[[GateCase, GateRules], GateCheck], ...]] = (
     _status,
     _age,
     _uses,
@@ -223,17 +223,17 @@ _CHECKS: Final[tuple[Callable[[Case, GateRules], Check], ...]] = (
 # -- what counts -----------------------------------------------------------------------------------
 
 
-def _counted_uses(case: Case) -> list[Use]:
+def _counted_uses(case: GateCase) -> list[LessonUse]:
     """The uses of the current text."""
     return [use for use in case.uses if use.digest == case.digest]
 
 
-def _origins(uses: Iterable[Use]) -> set[str]:
+def _origins(uses: Iterable[LessonUse]) -> set[str]:
     """The sessions that uses came from. A sub-session counts as the one that started it."""
     return {_root_session(use.session) for use in uses} - {""}
 
 
-def _sufficient_uses(case: Case, rules: GateRules) -> list[Use]:
+def _sufficient_uses(case: GateCase, rules: GateRules) -> list[LessonUse]:
     """The first uses that meet both minimums: the count, and the different sessions."""
     counted = _counted_uses(case)
     first = {_root_session(use.session): use for use in reversed(counted) if use.session}
@@ -242,12 +242,12 @@ def _sufficient_uses(case: Case, rules: GateRules) -> list[Use]:
     return chosen + others[: max(0, rules.uses_min - len(chosen))]
 
 
-def _has_user_text(case: Case) -> bool:
+def _has_user_text(case: GateCase) -> bool:
     """Whether the user wrote any version of the text."""
     return any(hand.actor == OWNER for hand in case.hands)
 
 
-def _supports(case: Case) -> list[tuple[int, ...]]:
+def _supports(case: GateCase) -> list[tuple[int, ...]]:
     """The outside support for the current text, each with the positions it depends on.
 
     That is a passed verdict from outside, or praise by the user, unless the user wrote the text.
@@ -271,12 +271,12 @@ def _supports(case: Case) -> list[tuple[int, ...]]:
     relayed = [
         (heard.position, heard.trusted_at)
         for heard in praise
-        if heard.trusted_at and not _is_author(case, Hand(heard.actor, heard.session))
+        if heard.trusted_at and not _is_author(case, Contributor(heard.actor, heard.session))
     ]
     return [*passed, *direct, *relayed]
 
 
-def _citation_violation(case: Case, memory: CitedMemory) -> Violation | None:
+def _citation_violation(case: GateCase, memory: CitedMemory) -> Violation | None:
     """The first violation of a cited memory; None if it passes every check."""
     name = repr(memory.item_id)
     if not memory.position:
@@ -286,7 +286,7 @@ def _citation_violation(case: Case, memory: CitedMemory) -> Violation | None:
     if memory.retired:
         fact = f"{name} was retired"
         return _violation("cited-memory-retired", name, fact, "cite one that is not retired")
-    if memory.restricted or memory.scope not in (case.scope, EVERYWHERE):
+    if memory.restricted or memory.scope not in (case.scope, GLOBAL_SCOPE):
         where = "restricted to some people" if memory.restricted else f"in scope {memory.scope}"
         fact = f"{name} is {where}"
         return _violation(
@@ -303,7 +303,7 @@ def _citation_violation(case: Case, memory: CitedMemory) -> Violation | None:
     return None
 
 
-def _is_author(case: Case, hand: Hand) -> bool:
+def _is_author(case: GateCase, hand: Contributor) -> bool:
     """Whether somebody may be an author of the lesson.
 
     That is: the same session, under any actor; or the same actor, if a session is unknown.
@@ -335,8 +335,8 @@ def _violation(code: str, detail: str, fact: str, satisfied_by: str) -> Violatio
     return Violation(code, f"{code}: {detail}" if detail else code, fact, satisfied_by)
 
 
-def _failed_check(name: str, code: str, detail: str, fact: str, satisfied_by: str) -> Check:
-    return Check(name, fact, (_violation(code, detail, fact, satisfied_by),))
+def _failed_check(name: str, code: str, detail: str, fact: str, satisfied_by: str) -> GateCheck:
+    return GateCheck(name, fact, (_violation(code, detail, fact, satisfied_by),))
 
 
 def _times(count: int) -> str:

@@ -6,20 +6,20 @@ from datetime import datetime, timedelta
 import msgspec
 
 from everloop.lessons.gate import checks as gate
-from everloop.lessons.gate.case_queries import cases
+from everloop.lessons.gate.case_queries import load_gate_cases
 from everloop.lessons.model.lifecycle import Status
 from everloop.lessons.projections import queries
-from everloop.lessons.projections.queries import LessonSeen
+from everloop.lessons.projections.queries import LessonView
 from everloop.lessons.settings import GateRules, LessonSettings
 from everloop.log import Reader
-from everloop.memory.model.scopes import Asker
+from everloop.memory.model.scopes import Viewer
 
 
-class Standing(msgspec.Struct, frozen=True):
+class GateResult(msgspec.Struct, frozen=True):
     """A lesson with the result of every gate check, in order."""
 
-    lesson: LessonSeen
-    checks: tuple[gate.Check, ...]
+    lesson: LessonView
+    checks: tuple[gate.GateCheck, ...]
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -30,17 +30,17 @@ class Standing(msgspec.Struct, frozen=True):
 class StaleLesson(msgspec.Struct, frozen=True):
     """An active lesson with too little feedback: `none` at all, or `below density`."""
 
-    lesson: LessonSeen
+    lesson: LessonView
     reason: str
 
 
-def standings(
-    reader: Reader, lessons: Sequence[LessonSeen], rules: GateRules, now: datetime
-) -> list[Standing]:
+def gate_results(
+    reader: Reader, lessons: Sequence[LessonView], rules: GateRules, now: datetime
+) -> list[GateResult]:
     """The gate results of these lessons, in this order."""
-    found = cases(reader, [lesson.position for lesson in lessons], now)
+    found = load_gate_cases(reader, [lesson.position for lesson in lessons], now)
     return [
-        Standing(lesson, gate.checks(case, rules))
+        GateResult(lesson, gate.checks(case, rules))
         for lesson, case in zip(lessons, found, strict=True)
     ]
 
@@ -54,10 +54,12 @@ def with_current_age(reasons: tuple[str, ...], age: timedelta, rules: GateRules)
     return tuple(message if each.startswith(gate.TIME_FLOOR) else each for each in reasons)
 
 
-def stale(reader: Reader, who: Asker, settings: LessonSettings, now: datetime) -> list[StaleLesson]:
+def stale_lessons(
+    reader: Reader, who: Viewer, settings: LessonSettings, now: datetime
+) -> list[StaleLesson]:
     """Active lessons with too little feedback, to ask the user about; oldest first."""
     before = now - timedelta(days=settings.stale_days)
-    active = queries.load(reader, queries.positions(reader, who, [Status.ACTIVE]))
+    active = queries.load_lessons(reader, queries.lesson_positions(reader, who, [Status.ACTIVE]))
     quiet = [
         lesson
         for lesson in active

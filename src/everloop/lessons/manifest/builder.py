@@ -10,34 +10,34 @@ from functools import lru_cache
 from typing import Protocol
 
 from everloop.errors import EverloopError, Invalid
-from everloop.lessons.crew.queries import headlines
-from everloop.lessons.gate.case_queries import cases
+from everloop.lessons.crew.queries import entry_summaries
+from everloop.lessons.gate.case_queries import load_gate_cases
 from everloop.lessons.gate.checks import violations
 from everloop.lessons.manifest.manifest import (
     PLURALS,
-    Found,
-    GateNote,
+    BuildRecord,
+    GateSummary,
     Manifest,
-    ShownLesson,
-    Took,
-    Wish,
-    chosen,
-    flat,
-    kept,
-    manifest_of,
-    sections,
+    ManifestCandidates,
+    ManifestLesson,
+    ManifestRequest,
+    build_manifest,
+    included_keys,
+    manifest_sections,
+    select_entries,
+    single_line,
 )
 from everloop.lessons.manifest.settings import ManifestSettings
 from everloop.lessons.model.commands import ShowManifest
 from everloop.lessons.projections.order import LessonOrder
-from everloop.lessons.projections.queries import load, status_of
+from everloop.lessons.projections.queries import load_lessons, parse_status
 from everloop.lessons.settings import GateRules
 from everloop.log import CommandBus, Context, Log, Reader
-from everloop.memory.context import Assembled, Budget, assemble
+from everloop.memory.context import AssembledPrompt, TokenBudget, assemble_prompt
 from everloop.memory.model.commands import KeepContext
-from everloop.memory.model.scopes import Asker
-from everloop.memory.projections.queries import asker
-from everloop.memory.retrieval.results import Answer, Asked
+from everloop.memory.model.scopes import Viewer
+from everloop.memory.projections.queries import load_viewer
+from everloop.memory.retrieval.results import SearchQuery, SearchResult
 from everloop.memory.tokens import ESTIMATE
 from everloop.ports import Clock, Ids
 
@@ -45,22 +45,22 @@ from everloop.ports import Clock, Ids
 _CACHED_ESTIMATE = replace(ESTIMATE, count=lru_cache(maxsize=4_096)(ESTIMATE.count))
 
 
-class Recaller(Protocol):
+class MemoryRecall(Protocol):
     """Searches memory; the memory service does."""
 
-    def recall(self, principal: str, asked: Asked) -> Answer:
+    def recall(self, principal: str, asked: SearchQuery) -> SearchResult:
         """Answer a principal's query."""
         ...
 
 
-class Herald:
+class ManifestBuilder:
     """Builds and records manifests, over one log."""
 
     def __init__(
         self,
         log: Log,
         bus: CommandBus,
-        memory: Callable[[], Recaller],
+        memory: Callable[[], MemoryRecall],
         outside: tuple[Clock, Ids],
         rules: GateRules,
         settings: ManifestSettings,
@@ -73,7 +73,7 @@ class Herald:
         self._settings = settings
         self._order = LessonOrder()
 
-    def manifest(self, wish: Wish, *, by: Context) -> Manifest:
+    def build(self, wish: ManifestRequest, *, by: Context) -> Manifest:
         """Build a manifest for the acting principal, and record it.
 
         Raises:
@@ -81,49 +81,51 @@ class Herald:
         """
         if not wish.statuses:
             raise Invalid("no status was asked for", hint="Name at least one, such as active.")
-        statuses = [status_of(name).value for name in wish.statuses]
+        statuses = [parse_status(name).value for name in wish.statuses]
         now = self._clock.now()
         with self.log.reading() as reader:
-            who = _narrow(asker(reader, by.actor), wish.scopes)
+            who = _narrow(load_viewer(reader, by.actor), wish.scopes)
             found = self._collect(reader, who, wish, statuses)
         self._add_memories(found, wish, by)
         assembled = self._assemble(found, wish, by)
         context_id = self._ids.new("ctx")
-        shown = kept(assembled)
+        shown = included_keys(assembled)
         ids = tuple(each.lesson.lesson_id for each in found.lessons if wish.record)
         seen = ShowManifest(tuple(each for each in ids if each in shown), context_id)
         failures = self._record(KeepContext(context_id, assembled.ledger), seen, by)
-        return manifest_of(
-            found, assembled, context_id, Took(now, failures, self._preview_length(wish))
+        return build_manifest(
+            found, assembled, context_id, BuildRecord(now, failures, self._preview_length(wish))
         )
 
-    def _collect(self, reader: Reader, who: Asker, wish: Wish, statuses: Sequence[str]) -> Found:
-        found = Found()
+    def _collect(
+        self, reader: Reader, who: Viewer, wish: ManifestRequest, statuses: Sequence[str]
+    ) -> ManifestCandidates:
+        found = ManifestCandidates()
         limit = self._settings.lessons if wish.lesson_limit is None else wish.lesson_limit
         sight = self.log.sight(reader)
         positions, found.listed = self._order.first(reader, sight, who, statuses, limit)
-        standings: dict[str, GateNote] = {}
+        standings: dict[str, GateSummary] = {}
         if wish.gate:
-            for case in cases(reader, positions, self._clock.now()):
+            for case in load_gate_cases(reader, positions, self._clock.now()):
                 reasons = tuple(each.message for each in violations(case, self._rules))
-                standings[case.lesson_id] = GateNote("block" if reasons else "promote", reasons)
-        for lesson in load(reader, positions):
-            preview = flat(lesson.body)[: self._preview_length(wish)]
-            found.lessons.append(ShownLesson(lesson, preview, standings.get(lesson.lesson_id)))
+                standings[case.lesson_id] = GateSummary("block" if reasons else "promote", reasons)
+        for lesson in load_lessons(reader, positions):
+            preview = single_line(lesson.body)[: self._preview_length(wish)]
+            found.lessons.append(ManifestLesson(lesson, preview, standings.get(lesson.lesson_id)))
         found.gate_skips = len(positions) - len(standings) if wish.gate else 0
         named = {"skill": wish.skills, "persona": wish.personas, "team": wish.teams}
         for sort in PLURALS:
-            used = headlines(reader, who, sort, ("active",))
-            found.crew[sort], stale = chosen(used, named[sort], wish.paths)
+            used = entry_summaries(reader, who, sort, ("active",))
+            found.crew[sort], stale = select_entries(used, named[sort], wish.paths)
             found.stale += stale
         return found
 
-    def _add_memories(self, found: Found, wish: Wish, by: Context) -> None:
+    def _add_memories(self, found: ManifestCandidates, wish: ManifestRequest, by: Context) -> None:
         """Add memories that match the query. If the search fails, the rest is unaffected."""
         if not wish.memory_query.strip():
             return
         limit = self._settings.memories if wish.memory_limit is None else wish.memory_limit
-        asked = Asked(
+        asked = SearchQuery(
             wish.memory_query,
             limit,
             wish.memory_mode,
@@ -139,11 +141,13 @@ class Herald:
             found.memories = list(answer.hits)
             found.notes = answer.notes
 
-    def _assemble(self, found: Found, wish: Wish, by: Context) -> Assembled:
+    def _assemble(
+        self, found: ManifestCandidates, wish: ManifestRequest, by: Context
+    ) -> AssembledPrompt:
         most = self._settings.tokens_max
-        budget = Budget(min(self._settings.tokens, most), most)
-        parts = sections(found, self._preview_length(wish))
-        return assemble(parts, budget, principal=by.actor, tokens=_CACHED_ESTIMATE)
+        budget = TokenBudget(min(self._settings.tokens, most), most)
+        parts = manifest_sections(found, self._preview_length(wish))
+        return assemble_prompt(parts, budget, principal=by.actor, tokens=_CACHED_ESTIMATE)
 
     def _record(self, context: KeepContext, seen: ShowManifest, by: Context) -> int:
         """Record the ledger and what was shown; returns how many lessons the latter failed for.
@@ -157,13 +161,13 @@ class Herald:
             return len(seen.lesson_ids)
         return 0
 
-    def _preview_length(self, wish: Wish) -> int:
+    def _preview_length(self, wish: ManifestRequest) -> int:
         asked = wish.preview_characters
         return self._settings.preview_characters if asked is None else asked
 
 
-def _narrow(who: Asker, scopes: Sequence[str]) -> Asker:
+def _narrow(who: Viewer, scopes: Sequence[str]) -> Viewer:
     """The asker, limited to these scopes; without any, unchanged."""
     if not scopes:
         return who
-    return Asker("", tuple(scope for scope in scopes if who.admits(scope)))
+    return Viewer("", tuple(scope for scope in scopes if who.has_scope(scope)))

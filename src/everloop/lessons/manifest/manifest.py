@@ -13,19 +13,19 @@ from typing import Final, TypeVar
 import msgspec
 
 from everloop.lessons.crew.events import Sort
-from everloop.lessons.crew.queries import Headline
-from everloop.lessons.projections.queries import LessonSeen
-from everloop.memory.context import Assembled, Piece, Section
+from everloop.lessons.crew.queries import EntrySummary
+from everloop.lessons.projections.queries import LessonView
+from everloop.memory.context import AssembledPrompt, PromptPiece, PromptSection
 from everloop.memory.projections.queries import Filter
-from everloop.memory.projections.status_notes import held
-from everloop.memory.retrieval.results import Mode, Recalled
+from everloop.memory.projections.status_notes import format_expiry
+from everloop.memory.retrieval.results import SearchHit, SearchMode
 
 T = TypeVar("T")
 
 PLURALS: Final[dict[Sort, str]] = {"skill": "skills", "persona": "personas", "team": "teams"}
 
 
-class Wish(msgspec.Struct, frozen=True):
+class ManifestRequest(msgspec.Struct, frozen=True):
     """The options of a manifest. None means the value from the settings.
 
     `scopes` limits lessons and crew to these; empty means all that the principal may see. `skills`,
@@ -41,7 +41,7 @@ class Wish(msgspec.Struct, frozen=True):
     memory_query: str = ""
     memory_limit: int | None = None
     memory_only: Filter = Filter()
-    memory_mode: Mode = "hybrid"
+    memory_mode: SearchMode = "hybrid"
     memory_similarity_min: float = 0.0
     scopes: tuple[str, ...] = ()
     skills: tuple[str, ...] | None = None
@@ -50,22 +50,22 @@ class Wish(msgspec.Struct, frozen=True):
     paths: tuple[str, ...] = ()
 
 
-class GateNote(msgspec.Struct, frozen=True):
+class GateSummary(msgspec.Struct, frozen=True):
     """The gate result of a lesson: `promote`, or `block` with the reasons."""
 
     kind: str
     reasons: tuple[str, ...]
 
 
-class ShownLesson(msgspec.Struct, frozen=True):
+class ManifestLesson(msgspec.Struct, frozen=True):
     """A lesson in a manifest."""
 
-    lesson: LessonSeen
+    lesson: LessonView
     preview: str
-    gate: GateNote | None
+    gate: GateSummary | None
 
 
-class ShownMemory(msgspec.Struct, frozen=True):
+class ManifestMemory(msgspec.Struct, frozen=True):
     """A memory in a manifest."""
 
     item_id: str
@@ -74,7 +74,7 @@ class ShownMemory(msgspec.Struct, frozen=True):
     similarity: float
 
 
-class Stats(msgspec.Struct, frozen=True):
+class ManifestStats(msgspec.Struct, frozen=True):
     """Counts. `skipped` did not fit the budget; `stale` were named but are not active."""
 
     assembled_at: datetime
@@ -94,35 +94,37 @@ class Manifest(msgspec.Struct, frozen=True):
     context_id: str
     text: str
     tokens: int
-    lessons: tuple[ShownLesson, ...]
-    memories: tuple[ShownMemory, ...]
-    skills: tuple[Headline, ...]
-    personas: tuple[Headline, ...]
-    teams: tuple[Headline, ...]
-    stats: Stats
+    lessons: tuple[ManifestLesson, ...]
+    memories: tuple[ManifestMemory, ...]
+    skills: tuple[EntrySummary, ...]
+    personas: tuple[EntrySummary, ...]
+    teams: tuple[EntrySummary, ...]
+    stats: ManifestStats
 
 
-class Found(msgspec.Struct):
+class ManifestCandidates(msgspec.Struct):
     """The candidates for a manifest, before the token budget is applied."""
 
-    lessons: list[ShownLesson] = []
+    lessons: list[ManifestLesson] = []
     listed: int = 0
     gate_skips: int = 0
-    memories: list[Recalled] = []
+    memories: list[SearchHit] = []
     memory_failures: int = 0
-    crew: dict[Sort, list[Headline]] = {}
+    crew: dict[Sort, list[EntrySummary]] = {}
     stale: int = 0
     notes: tuple[str, ...] = ()
 
 
-def sections(found: Found, cut: int) -> tuple[Section, ...]:
+def manifest_sections(found: ManifestCandidates, cut: int) -> tuple[PromptSection, ...]:
     """The candidates as prompt sections; those with the highest priority come first."""
     memories = _pieces(found.memories, lambda hit: _memory_piece(hit, cut))
     return (
-        Section("lessons", "should", _pieces(found.lessons, _lesson_piece), "## Lessons", stays=4),
-        Section("memories", "should", memories, "## Memories", stays=3),
+        PromptSection(
+            "lessons", "should", _pieces(found.lessons, _lesson_piece), "## Lessons", stays=4
+        ),
+        PromptSection("memories", "should", memories, "## Memories", stays=3),
         *(
-            Section(
+            PromptSection(
                 PLURALS[sort],
                 "should" if sort == "skill" else "nice",
                 _pieces(found.crew.get(sort, ()), _entry_piece),
@@ -134,9 +136,9 @@ def sections(found: Found, cut: int) -> tuple[Section, ...]:
     )
 
 
-def chosen(
-    used: Sequence[Headline], named: Sequence[str] | None, paths: Sequence[str]
-) -> tuple[list[Headline], int]:
+def select_entries(
+    used: Sequence[EntrySummary], named: Sequence[str] | None, paths: Sequence[str]
+) -> tuple[list[EntrySummary], int]:
     """The active entries to show, and how many were named that are not active."""
     if named is None:
         return [each for each in used if _is_offered(each, paths)], 0
@@ -145,7 +147,7 @@ def chosen(
     return [known[name] for name in wanted if name in known], len(set(wanted) - known.keys())
 
 
-class Took(msgspec.Struct, frozen=True):
+class BuildRecord(msgspec.Struct, frozen=True):
     """When it was built, how many lessons failed to be recorded as shown, the preview length."""
 
     at: datetime
@@ -153,9 +155,11 @@ class Took(msgspec.Struct, frozen=True):
     cut: int
 
 
-def manifest_of(found: Found, assembled: Assembled, context_id: str, took: Took) -> Manifest:
+def build_manifest(
+    found: ManifestCandidates, assembled: AssembledPrompt, context_id: str, took: BuildRecord
+) -> Manifest:
     """The manifest of the candidates that fit the budget."""
-    shown = kept(assembled)
+    shown = included_keys(assembled)
     offered = sum(len(section.entries) for section in assembled.ledger.sections)
     memories = [hit for hit in found.memories if hit.item.item_id in shown]
     crew = {
@@ -171,7 +175,7 @@ def manifest_of(found: Found, assembled: Assembled, context_id: str, took: Took)
         skills=crew["skill"],
         personas=crew["persona"],
         teams=crew["team"],
-        stats=Stats(
+        stats=ManifestStats(
             assembled_at=took.at,
             listed=found.listed,
             skipped=offered - len(shown),
@@ -185,7 +189,7 @@ def manifest_of(found: Found, assembled: Assembled, context_id: str, took: Took)
     )
 
 
-def kept(assembled: Assembled) -> set[str]:
+def included_keys(assembled: AssembledPrompt) -> set[str]:
     """The keys of the pieces that fit the budget."""
     entries = (entry for section in assembled.ledger.sections for entry in section.entries)
     return {entry.key for entry in entries if not entry.left_out}
@@ -194,7 +198,7 @@ def kept(assembled: Assembled) -> set[str]:
 # -- helpers ---------------------------------------------------------------------------------------
 
 
-def _is_offered(skill: Headline, paths: Sequence[str]) -> bool:
+def _is_offered(skill: EntrySummary, paths: Sequence[str]) -> bool:
     """Whether a skill is offered to the model: not if only the user or another path triggers it."""
     if skill.activation == "path-triggered" and paths:
         return any(_matches(path, pattern) for path in paths for pattern in skill.paths)
@@ -206,50 +210,52 @@ def _matches(path: str, pattern: str) -> bool:
     return fnmatchcase(path, pattern) or fnmatchcase(path, pattern.replace("**/", ""))
 
 
-def _pieces(things: Iterable[T], piece: Callable[[T], Piece]) -> tuple[Piece, ...]:
+def _pieces(things: Iterable[T], piece: Callable[[T], PromptPiece]) -> tuple[PromptPiece, ...]:
     return tuple(piece(thing) for thing in things)
 
 
-def _lesson_piece(shown: ShownLesson) -> Piece:
+def _lesson_piece(shown: ManifestLesson) -> PromptPiece:
     lesson = shown.lesson
     standing = (
         f"{lesson.status.value}, {_gate_summary(shown.gate)}" if shown.gate else lesson.status
     )
-    words = ": ".join(part for part in (flat(lesson.description), shown.preview) if part)
+    words = ": ".join(part for part in (single_line(lesson.description), shown.preview) if part)
     text = f"- {words} ({standing}; {lesson.lesson_id})"
-    return Piece(lesson.lesson_id, text, (lesson.position,))
+    return PromptPiece(lesson.lesson_id, text, (lesson.position,))
 
 
-def _gate_summary(note: GateNote) -> str:
+def _gate_summary(note: GateSummary) -> str:
     if not note.reasons:
         return "ready to be promoted"
     number = len(note.reasons)
     return f"not proven: {number} {'check' if number == 1 else 'checks'} open"
 
 
-def _memory_piece(hit: Recalled, cut: int) -> Piece:
+def _memory_piece(hit: SearchHit, cut: int) -> PromptPiece:
     shown = _shown_memory(hit, cut)
     words = (
         shown.preview
         if shown.preview.startswith(shown.title)
         else f"{shown.title}: {shown.preview}"
     )
-    named = f"({shown.item_id}{held(hit.item)})"
-    return Piece(shown.item_id, f"- {words} {named}", (hit.item.version,))
+    named = f"({shown.item_id}{format_expiry(hit.item)})"
+    return PromptPiece(shown.item_id, f"- {words} {named}", (hit.item.version,))
 
 
-def _shown_memory(hit: Recalled, cut: int) -> ShownMemory:
+def _shown_memory(hit: SearchHit, cut: int) -> ManifestMemory:
     item = hit.item
-    return ShownMemory(item.item_id, flat(item.title), flat(item.text)[:cut], hit.similarity)
-
-
-def _entry_piece(each: Headline) -> Piece:
-    name = each.name if each.title == each.name else f"{each.name} ({flat(each.title)})"
-    return Piece(
-        f"{each.sort}:{each.name}", f"- {name}: {flat(each.description)}", (each.position,)
+    return ManifestMemory(
+        item.item_id, single_line(item.title), single_line(item.text)[:cut], hit.similarity
     )
 
 
-def flat(text: str) -> str:
+def _entry_piece(each: EntrySummary) -> PromptPiece:
+    name = each.name if each.title == each.name else f"{each.name} ({single_line(each.title)})"
+    return PromptPiece(
+        f"{each.sort}:{each.name}", f"- {name}: {single_line(each.description)}", (each.position,)
+    )
+
+
+def single_line(text: str) -> str:
     """The text on one line, so that stored text cannot begin a section of its own."""
     return " ".join(text.split())

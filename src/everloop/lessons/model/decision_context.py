@@ -7,12 +7,12 @@ import msgspec
 
 from everloop.errors import Forbidden
 from everloop.lessons.model.lifecycle import Status
-from everloop.log import Asking, Context
+from everloop.log import Context, DecisionContext
 from everloop.memory.model.decide import ENGINE
-from everloop.memory.model.scopes import OWNER, Asker
+from everloop.memory.model.scopes import OWNER, Viewer
 
 
-class ItemSeen(msgspec.Struct, frozen=True):
+class CitedItem(msgspec.Struct, frozen=True):
     """A memory that evidence names, in its current version."""
 
     position: int
@@ -31,23 +31,23 @@ class Replacement(msgspec.Struct, frozen=True):
     chain: tuple[str, ...]
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class DecisionLookup(msgspec.Struct, frozen=True):
     """Trusted hosts, audiences, and the memories or the lesson that a command names."""
 
     trusted: frozenset[str] = frozenset()  # actors
     # The fact that granted the trust: revoking it retracts everything that depends on it.
     trusted_at: dict[str, int] = {}
     audiences: dict[str, tuple[str, ...]] = {}
-    items: dict[str, ItemSeen] = {}
+    items: dict[str, CitedItem] = {}
     replacement: Replacement | None = None
 
-    def asker(self, by: Context) -> Asker:
+    def asker(self, by: Context) -> Viewer:
         """The actor, with the scopes that it may see."""
         if by.actor in (OWNER, ENGINE):
-            return Asker(OWNER, ("*",))
-        return Asker(by.actor, self.audiences.get(by.actor, ()))
+            return Viewer(OWNER, ("*",))
+        return Viewer(by.actor, self.audiences.get(by.actor, ()))
 
-    def seen(self, by: Context, item_id: str) -> ItemSeen | None:
+    def visible_item(self, by: Context, item_id: str) -> CitedItem | None:
         """A memory, if it exists and the actor may see it."""
         item = self.items.get(item_id)
         if item is None or not self.asker(by).may_see(item.scope, item.witnesses):
@@ -55,28 +55,28 @@ class Surroundings(msgspec.Struct, frozen=True):
         return item
 
 
-def may_see(who: Asker, scope: str, writer: str) -> bool:
+def may_see(who: Viewer, scope: str, writer: str) -> bool:
     """Visibility of lessons and crew: the scope is admitted, or the asker wrote it."""
-    return who.admits(scope) or who.principal == writer
+    return who.has_scope(scope) or who.principal == writer
 
 
-def around(asking: Asking) -> Surroundings:
+def lookup_of(asking: DecisionContext) -> DecisionLookup:
     """The context that was read for a decision; empty if none was."""
-    return asking.known if isinstance(asking.known, Surroundings) else Surroundings()
+    return asking.known if isinstance(asking.known, DecisionLookup) else DecisionLookup()
 
 
-def speaks_for_user(asking: Asking) -> bool:
+def speaks_for_user(asking: DecisionContext) -> bool:
     """Whether the actor is the user, or a host that the user trusts now."""
-    return asking.by.actor == OWNER or asking.by.actor in around(asking).trusted
+    return asking.by.actor == OWNER or asking.by.actor in lookup_of(asking).trusted
 
 
-def trust_behind(asking: Asking) -> tuple[int, ...]:
+def trust_grounds(asking: DecisionContext) -> tuple[int, ...]:
     """The fact that granted trust to the actor; empty if the user acts in person."""
-    at = around(asking).trusted_at.get(asking.by.actor)
+    at = lookup_of(asking).trusted_at.get(asking.by.actor)
     return () if at is None else (at,)
 
 
-def check_speaks_for_user(asking: Asking, what: str) -> None:
+def check_speaks_for_user(asking: DecisionContext, what: str) -> None:
     """Check that the actor is the user, or a host that the user trusts.
 
     Raises:

@@ -1,7 +1,7 @@
 """The lifecycle of a lesson: a state machine of statuses and operations.
 
 The transition table is total. `None` means that the operation repeats an earlier one and records
-nothing; a `Never` says why it is impossible. Permissions and the gate are decided elsewhere.
+nothing; a `Impossible` says why it is impossible. Permissions and the gate are decided elsewhere.
 """
 
 from enum import StrEnum
@@ -39,24 +39,24 @@ class Operation(StrEnum):
     FAIL = "fail"
 
 
-class Never(str):
+class Impossible(str):
     """Why an operation is impossible, as the end of a sentence about the lesson."""
 
     __slots__ = ()
 
 
-Outcome = Status | Never | None
+Transition = Status | Impossible | None
 
 PENDING, ACTIVE, PROMOTED, DISCARDED, SUPERSEDED = Status
-LIVE: Final = (PENDING, ACTIVE, PROMOTED)
-_GONE: Final = Never("was discarded")
-_REPLACED: Final = Never("was superseded")
-_STAYS: Final[tuple[Outcome, ...]] = (PENDING, ACTIVE, PROMOTED, DISCARDED, SUPERSEDED)
-_WHILE_LIVE: Final[tuple[Outcome, ...]] = (PENDING, ACTIVE, PROMOTED, _GONE, _REPLACED)
-_BACK_ON_TRIAL: Final[tuple[Outcome, ...]] = (PENDING, ACTIVE, ACTIVE, DISCARDED, SUPERSEDED)
+LIVE_STATUSES: Final = (PENDING, ACTIVE, PROMOTED)
+_GONE: Final = Impossible("was discarded")
+_REPLACED: Final = Impossible("was superseded")
+_STAYS: Final[tuple[Transition, ...]] = (PENDING, ACTIVE, PROMOTED, DISCARDED, SUPERSEDED)
+_WHILE_LIVE: Final[tuple[Transition, ...]] = (PENDING, ACTIVE, PROMOTED, _GONE, _REPLACED)
+_BACK_ON_TRIAL: Final[tuple[Transition, ...]] = (PENDING, ACTIVE, ACTIVE, DISCARDED, SUPERSEDED)
 
 # One row per operation; the columns are pending, active, promoted, discarded, superseded.
-_ROWS: Final[dict[Operation, tuple[Outcome, ...]]] = {
+_ROWS: Final[dict[Operation, tuple[Transition, ...]]] = {
     Operation.ACTIVATE: (ACTIVE, None, None, _GONE, _REPLACED),
     Operation.SEED: (PROMOTED, PROMOTED, None, _GONE, _REPLACED),
     Operation.PROMOTE: (PROMOTED, PROMOTED, None, _GONE, _REPLACED),
@@ -72,21 +72,21 @@ _ROWS: Final[dict[Operation, tuple[Outcome, ...]]] = {
     Operation.PASS: _STAYS,
     Operation.FAIL: _BACK_ON_TRIAL,
 }
-TABLE: Final[dict[tuple[Status, Operation], Outcome]] = {
+TRANSITIONS: Final[dict[tuple[Status, Operation], Transition]] = {
     (status, operation): outcome
     for operation, row in _ROWS.items()
     for status, outcome in zip(Status, row, strict=True)
 }
 
 
-def after(status: Status, operation: Operation, lesson_id: str) -> Status | None:
+def next_status(status: Status, operation: Operation, lesson_id: str) -> Status | None:
     """The status after an operation; None if it would change nothing.
 
     Raises:
         Conflict: the operation is impossible in this status.
     """
-    outcome = TABLE[status, operation]
-    if isinstance(outcome, Never):
+    outcome = TRANSITIONS[status, operation]
+    if isinstance(outcome, Impossible):
         raise Conflict(
             f"cannot {operation} {lesson_id!r}: it {outcome}",
             hint="Propose it again, as a new lesson.",

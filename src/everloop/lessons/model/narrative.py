@@ -10,7 +10,7 @@ TRIGGER_MAX: Final = 140
 FAILURE_MAX: Final = 200
 CORRECTION_MAX: Final = 200
 QUOTE_MAX: Final = 80
-POTENTIAL: Final = "Potential:"
+SPECULATIVE_PREFIX: Final = "Potential:"
 
 
 def check_narrative(narrative: Narrative) -> None:
@@ -19,11 +19,11 @@ def check_narrative(narrative: Narrative) -> None:
     Raises:
         Invalid: it is not; the message says why.
     """
-    if fault := narrative_fault(narrative):
+    if fault := narrative_error(narrative):
         raise Invalid(fault, hint="Say trigger, failure and correction in a sentence each.")
 
 
-def narrative_fault(narrative: Narrative) -> str:
+def narrative_error(narrative: Narrative) -> str:
     """What is wrong with a narrative, as a sentence; empty if nothing is."""
     for name, text, most in (
         ("trigger", narrative.trigger, TRIGGER_MAX),
@@ -49,6 +49,8 @@ def _confidence_fault(narrative: Narrative) -> str:
         return f"confidence {narrative.confidence!r} is none of {', '.join(CONFIDENCES)}"
     if narrative.confidence == "observed" and not narrative.evidence:
         return "what was observed needs evidence"
-    if narrative.confidence == "speculative" and not narrative.failure_mode.startswith(POTENTIAL):
-        return f"a speculative failure_mode begins with {POTENTIAL!r}"
+    if narrative.confidence == "speculative" and not narrative.failure_mode.startswith(
+        SPECULATIVE_PREFIX
+    ):
+        return f"a speculative failure_mode begins with {SPECULATIVE_PREFIX!r}"
     return ""

@@ -26,10 +26,10 @@ from everloop.lessons.model.lifecycle import Status
 from everloop.log import Event, Fact, Fold
 from everloop.memory.model.events import CitationClosed, Cited
 
-IMMUNE = ("user", "pack")  # authors whose lessons only the user may retire
+PROTECTED_AUTHORS = ("user", "pack")  # authors whose lessons only the user may retire
 
 
-class Signal(msgspec.Struct, frozen=True):
+class FeedbackSignal(msgspec.Struct, frozen=True):
     """Feedback that was given; `open` until it is withdrawn."""
 
     position: int
@@ -64,7 +64,7 @@ class Lesson(msgspec.Struct, frozen=True):
     grounds: tuple[int, ...] = ()
     refused: tuple[str, ...] = ()
     cites: dict[str, int] = {}
-    signals: tuple[Signal, ...] = ()
+    signals: tuple[FeedbackSignal, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -72,9 +72,9 @@ class Lesson(msgspec.Struct, frozen=True):
         return text_digest(self.description, self.body)
 
     @property
-    def immune(self) -> bool:
+    def protected(self) -> bool:
         """Whether a user wrote it, or installed it with a pack."""
-        return self.author in IMMUNE
+        return self.author in PROTECTED_AUTHORS
 
 
 def text_digest(description: str, body: str) -> str:
@@ -140,7 +140,7 @@ def _signals_and_citations(lesson: Lesson, event: Event, fact: Fact) -> dict[str
     changes: dict[str, object] = {}
     match event:
         case FeedbackGiven(signal_id=signal_id, helpful=helpful):
-            given = Signal(fact.position, fact.actor, signal_id, helpful)
+            given = FeedbackSignal(fact.position, fact.actor, signal_id, helpful)
             changes = {"signals": (*lesson.signals, given)}
         case FeedbackWithdrawn(signal_id=closed):
             changes = {"signals": tuple(_close(signal, closed) for signal in lesson.signals)}
@@ -155,7 +155,7 @@ def _signals_and_citations(lesson: Lesson, event: Event, fact: Fact) -> dict[str
     return changes
 
 
-def _close(signal: Signal, signal_id: str) -> Signal:
+def _close(signal: FeedbackSignal, signal_id: str) -> FeedbackSignal:
     if signal.signal_id != signal_id:
         return signal
     return msgspec.structs.replace(signal, open=False)
@@ -164,55 +164,55 @@ def _close(signal: Signal, signal_id: str) -> Signal:
 LESSON = Fold("lessons.lesson", Lesson, evolve, version=2)
 
 
-class Host(msgspec.Struct, frozen=True):
+class HostState(msgspec.Struct, frozen=True):
     """Whether the user trusts a host to relay their words, and the position of that fact."""
 
     trusted: bool
     trusted_at: int = 0
 
 
-def evolve_host(host: Host | None, fact: Fact) -> Host:
+def evolve_host(host: HostState | None, fact: Fact) -> HostState:
     """The host after a fact. Other facts than trust and distrust change nothing."""
     if isinstance(fact.event, HostTrusted):
-        return Host(True, fact.position)
+        return HostState(True, fact.position)
     if isinstance(fact.event, HostDistrusted) or host is None:
-        return Host(False)
+        return HostState(False)
     return host
 
 
-HOST = Fold("lessons.host", Host, evolve_host)
+HOST = Fold("lessons.host", HostState, evolve_host)
 
 
-class Task(msgspec.Struct, frozen=True):
+class TaskState(msgspec.Struct, frozen=True):
     """The phases that a task has reached."""
 
     phases: tuple[str, ...] = ()
 
 
-def evolve_task(task: Task | None, fact: Fact) -> Task:
+def evolve_task(task: TaskState | None, fact: Fact) -> TaskState:
     """The task after a fact."""
-    known = task or Task()
+    known = task or TaskState()
     if isinstance(fact.event, PhaseLogged):
-        return Task((*known.phases, fact.event.phase))
+        return TaskState((*known.phases, fact.event.phase))
     return known
 
 
-TASK = Fold("lessons.task", Task, evolve_task)
+TASK = Fold("lessons.task", TaskState, evolve_task)
 
 
-class Shown(msgspec.Struct, frozen=True):
+class ManifestState(msgspec.Struct, frozen=True):
     """The lessons that a manifest showed."""
 
     lesson_ids: tuple[str, ...] = ()
 
 
-def evolve_shown(shown: Shown | None, fact: Fact) -> Shown:
+def evolve_manifest(shown: ManifestState | None, fact: Fact) -> ManifestState:
     """The manifest after a fact."""
-    known = shown or Shown()
-    return Shown(fact.event.lesson_ids) if isinstance(fact.event, ManifestShown) else known
+    known = shown or ManifestState()
+    return ManifestState(fact.event.lesson_ids) if isinstance(fact.event, ManifestShown) else known
 
 
-SHOWN = Fold("lessons.shown", Shown, evolve_shown)
+MANIFEST = Fold("lessons.shown", ManifestState, evolve_manifest)
 
 
 def lesson_stream(lesson_id: str) -> str:

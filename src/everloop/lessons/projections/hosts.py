@@ -8,10 +8,10 @@ import msgspec
 
 from everloop.lessons.model.events import HostDistrusted, HostTrusted, PhaseLogged
 from everloop.log import Fact, Projection, Reader, on, visible
-from everloop.log.model.record import moment
+from everloop.log.model.record import from_microseconds
 
 
-class HostBook(Projection):
+class HostTrustTable(Projection):
     """The hosts that the user trusts or distrusts."""
 
     name = "lesson_hosts"
@@ -34,7 +34,7 @@ class HostBook(Projection):
         db.execute("INSERT INTO lesson_hosts VALUES (?, ?, ?, ?, ?)", row)
 
 
-class PhaseBook(Projection):
+class PhaseTable(Projection):
     """The phases that each task has reached."""
 
     name = "lesson_phases"
@@ -58,7 +58,7 @@ class PhaseBook(Projection):
         db.execute("INSERT INTO lesson_phases VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
-class HostStanding(msgspec.Struct, frozen=True):
+class HostTrust(msgspec.Struct, frozen=True):
     """Whether the user trusts a host, and since when they do or do not."""
 
     host: str
@@ -80,22 +80,25 @@ class PhaseEntry(msgspec.Struct, frozen=True):
     note: str
 
 
-def host_standings(reader: Reader) -> list[HostStanding]:
+def host_trusts(reader: Reader) -> list[HostTrust]:
     """Every host that the user has trusted or distrusted, by name."""
     return [
-        HostStanding(host, bool(trusted), moment(at), position)
+        HostTrust(host, bool(trusted), from_microseconds(at), position)
         for host, trusted, at, position in reader.rows(_HOSTS)
     ]
 
 
 def trusted_actors(reader: Reader) -> dict[str, int]:
     """The trusted actors, each with the position of the fact that granted the trust."""
-    return {each.actor: each.position for each in host_standings(reader) if each.trusted}
+    return {each.actor: each.position for each in host_trusts(reader) if each.trusted}
 
 
-def phases_of(reader: Reader, task_id: str) -> list[PhaseEntry]:
+def task_phases(reader: Reader, task_id: str) -> list[PhaseEntry]:
     """The phases that a task has reached, in their order."""
-    return [PhaseEntry(row[0], moment(row[1]), row[2]) for row in reader.rows(_PHASES, (task_id,))]
+    return [
+        PhaseEntry(row[0], from_microseconds(row[1]), row[2])
+        for row in reader.rows(_PHASES, (task_id,))
+    ]
 
 
 _HOSTS = f"""

@@ -32,11 +32,11 @@ from everloop.lessons.model.events import (
 from everloop.lessons.model.lifecycle import Status
 from everloop.lessons.model.state import text_digest
 from everloop.log import Fact, Projection, on
-from everloop.log.sql_rows import one, rows
-from everloop.memory.text.analysis import document
+from everloop.log.sql_rows import query_one, query_rows
+from everloop.memory.text.analysis import index_terms
 
 
-class LessonShelf(Projection):
+class LessonTable(Projection):
     """Every lesson: its texts, statuses, narratives and evidence."""
 
     name = "lesson_shelf"
@@ -159,7 +159,7 @@ class LessonShelf(Projection):
                 fact.because[0],
                 new.text_digest,
                 new.narrative.confidence,
-                int(evidenced(new.narrative)),
+                int(has_evidence(new.narrative)),
                 msgspec.json.encode(new.narrative).decode(),
                 new.model,
             ),
@@ -313,7 +313,7 @@ class LessonSignals(Projection):
         )
 
 
-class LessonWords(Projection):
+class LessonFtsIndex(Projection):
     """The full-text index over the description and the body of every version of a lesson."""
 
     name = "lesson_words"
@@ -328,7 +328,7 @@ class LessonWords(Projection):
     def _said(self, db: apsw.Connection, new: LessonProposed | LessonEdited, fact: Fact) -> None:
         db.execute(
             "INSERT INTO lesson_words (rowid, description, body) VALUES (?, ?, ?)",
-            (fact.position, document(new.description), document(new.body)),
+            (fact.position, index_terms(new.description), index_terms(new.body)),
         )
 
     def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
@@ -345,11 +345,11 @@ class LessonWords(Projection):
         db.execute(
             "CREATE VIRTUAL TABLE temp.lesson_terms USING fts5vocab (main, lesson_words, instance)"
         )
-        yield ("lesson_words", *sorted(rows(db, "SELECT * FROM temp.lesson_terms")))
+        yield ("lesson_words", *sorted(query_rows(db, "SELECT * FROM temp.lesson_terms")))
         db.execute("DROP TABLE temp.lesson_terms")
 
 
-def evidenced(narrative: Narrative) -> bool:
+def has_evidence(narrative: Narrative) -> bool:
     """Whether a narrative cites a memory, or has a quote that was found in one."""
     return any(not isinstance(each, QuoteEvidence) or each.found_in for each in narrative.evidence)
 
@@ -357,7 +357,7 @@ def evidenced(narrative: Narrative) -> bool:
 def _lesson_of(db: apsw.Connection, fact: Fact) -> int:
     """The lesson that a fact is about: the first of its sources that is a proposal."""
     known = "SELECT 1 FROM lessons WHERE position = ?"
-    return next(source for source in fact.because if one(db, known, (source,)))
+    return next(source for source in fact.because if query_one(db, known, (source,)))
 
 
 def _status_and_note(new: LessonEvent) -> tuple[Status, str]:

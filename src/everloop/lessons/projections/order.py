@@ -16,14 +16,14 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from everloop.lessons.model.decision_context import may_see
-from everloop.lessons.projections.queries import STATUS
+from everloop.lessons.projections.queries import CURRENT_STATUS
 from everloop.log import Reader, Sight, visible
-from everloop.memory.model.scopes import Asker
+from everloop.memory.model.scopes import Viewer
 
-KEPT_MAX: Final = 8  # sights
+SIGHTS_MAX: Final = 8  # sights
 
 
-class Place(NamedTuple):
+class LessonSortKey(NamedTuple):
     """The sort key of a lesson in a manifest, with its scope, author and status."""
 
     unused_for: int  # the newer the last use, the smaller
@@ -43,7 +43,7 @@ class LessonOrder:
         self._lock = threading.Lock()
 
     def first(
-        self, reader: Reader, sight: Sight, who: Asker, statuses: Sequence[str], limit: int
+        self, reader: Reader, sight: Sight, who: Viewer, statuses: Sequence[str], limit: int
     ) -> tuple[list[int], int]:
         """The first lessons of these statuses, by position, and how many there are in all.
 
@@ -63,7 +63,7 @@ class LessonOrder:
         if lessons is None or not lessons.catch_up(reader):
             lessons = self._kept[sight.key] = _SortedLessons(reader)
         self._kept.move_to_end(sight.key)
-        while len(self._kept) > KEPT_MAX:
+        while len(self._kept) > SIGHTS_MAX:
             self._kept.popitem(last=False)
         return lessons
 
@@ -72,8 +72,8 @@ class _SortedLessons:
     """The lessons that count in one sight, sorted, by status."""
 
     def __init__(self, reader: Reader) -> None:
-        self._places: dict[int, Place] = {}
-        self._ranked: dict[str, list[Place]] = {}
+        self._places: dict[int, LessonSortKey] = {}
+        self._ranked: dict[str, list[LessonSortKey]] = {}
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._head, self._digest, self._retracted = reader.rows(_LOG_STATE, (None,))[0]
         for place in _places(reader, None):
@@ -103,11 +103,11 @@ class _SortedLessons:
         self._head, self._digest, self._retracted = reader.rows(_LOG_STATE, (None,))[0]
         return True
 
-    def in_order(self, statuses: Sequence[str]) -> Iterator[Place]:
+    def in_order(self, statuses: Sequence[str]) -> Iterator[LessonSortKey]:
         """The sort keys of these statuses, merged."""
         return merge(*(self._ranked.get(status, []) for status in statuses))
 
-    def count(self, who: Asker, statuses: Sequence[str]) -> int:
+    def count(self, who: Viewer, statuses: Sequence[str]) -> int:
         """How many lessons of these statuses the asker may see."""
         return sum(
             number
@@ -116,13 +116,13 @@ class _SortedLessons:
         )
 
 
-def _places(reader: Reader, only: Sequence[int] | None) -> Iterator[Place]:
+def _places(reader: Reader, only: Sequence[int] | None) -> Iterator[LessonSortKey]:
     """The sort keys of some lessons, or of all."""
     wanted = msgspec.json.encode(only).decode() if only is not None else None
     for row in reader.rows(_PLACES if only is None else _PLACES_OF, (wanted,)):
         position, lesson_id, scope, actor, proposed, status, used = row
         if status is not None:
-            yield Place(-(used or 0), -proposed, lesson_id, position, scope, actor, status)
+            yield LessonSortKey(-(used or 0), -proposed, lesson_id, position, scope, actor, status)
 
 
 # The newest position, the digest at a known one (a restored log differs there), the retractions.
@@ -136,7 +136,7 @@ SELECT lesson FROM lesson_statuses WHERE position > ?1
 UNION SELECT lesson FROM lesson_uses WHERE position > ?1
 """
 _COLUMNS = f"""
-SELECT l.position, l.lesson_id, l.scope, l.actor, l.recorded_at, ({STATUS}), (
+SELECT l.position, l.lesson_id, l.scope, l.actor, l.recorded_at, ({CURRENT_STATUS}), (
     SELECT u.recorded_at FROM lesson_uses u WHERE u.lesson = l.position AND {visible("u")}
     ORDER BY u.position DESC LIMIT 1)
 """  # noqa: S608 - our own conditions

@@ -14,13 +14,13 @@ from everloop.errors import Invalid, NotFound
 from everloop.lessons.model.events import Evidence, Narrative, Source
 from everloop.lessons.model.lifecycle import Status
 from everloop.log import Reader, visible
-from everloop.log.model.record import moment
-from everloop.memory.model.scopes import Asker
+from everloop.log.model.record import from_microseconds
+from everloop.memory.model.scopes import Viewer
 
-LISTED = (Status.PENDING, Status.ACTIVE, Status.PROMOTED, Status.SUPERSEDED)  # by default
+LISTED_STATUSES = (Status.PENDING, Status.ACTIVE, Status.PROMOTED, Status.SUPERSEDED)  # by default
 
 # SQL fragments on a lesson `l` or on feedback `f`, filtered by the reader's sight.
-WORDING = f"""
+CURRENT_TEXT = f"""
 SELECT x.position FROM lesson_texts x WHERE x.lesson = l.position AND {visible("x")}
 ORDER BY x.position DESC LIMIT 1
 """  # noqa: S608 - our own condition
@@ -28,12 +28,12 @@ NEWEST_STATUS = f"""
 FROM lesson_statuses s WHERE s.lesson = l.position AND {visible("s")}
 ORDER BY s.position DESC LIMIT 1
 """
-STATUS = f"SELECT s.status {NEWEST_STATUS}"
+CURRENT_STATUS = f"SELECT s.status {NEWEST_STATUS}"
 WITHDRAWN = f"""EXISTS (SELECT 1 FROM lesson_withdrawals w WHERE w.lesson = f.lesson
     AND w.signal_id = f.signal_id AND w.position > f.position AND {visible("w")})"""  # noqa: S608 - our own condition
 
 
-class LessonSeen(msgspec.Struct, frozen=True):
+class LessonView(msgspec.Struct, frozen=True):
     """A lesson as an asker sees it.
 
     `note` is why it was demoted or discarded, which lesson superseded it, or which pack seeded it.
@@ -71,10 +71,10 @@ class LessonPage(msgspec.Struct, frozen=True):
     """One page of a list, with the total count."""
 
     total: int
-    lessons: tuple[LessonSeen, ...]
+    lessons: tuple[LessonView, ...]
 
 
-def find(reader: Reader, who: Asker, lesson_id: str) -> LessonSeen:
+def find_lesson(reader: Reader, who: Viewer, lesson_id: str) -> LessonView:
     """One lesson, whatever its status.
 
     Raises:
@@ -83,51 +83,56 @@ def find(reader: Reader, who: Asker, lesson_id: str) -> LessonSeen:
     found = [row[0] for row in _visible_lessons(reader, who, "l.lesson_id = :id", id=lesson_id)]
     if not found:
         raise NotFound(f"no lesson {lesson_id!r}", hint="`everloop lessons` lists them.")
-    return load(reader, found)[0]
+    return load_lessons(reader, found)[0]
 
 
-def page(
-    reader: Reader, who: Asker, statuses: Sequence[str] = (), *, limit: int = 50, offset: int = 0
+def lesson_page(
+    reader: Reader, who: Viewer, statuses: Sequence[str] = (), *, limit: int = 50, offset: int = 0
 ) -> LessonPage:
     """A page of lessons, sorted by status, then by id; by default without discarded ones.
 
     Raises:
         Invalid: there is no such status.
     """
-    wanted = {status_of(name) for name in statuses} or set(LISTED)
+    wanted = {parse_status(name) for name in statuses} or set(LISTED_STATUSES)
     rows = [row for row in _visible_lessons(reader, who) if row[2] in wanted]
     rows.sort(key=lambda row: (row[2], row[1]))
     shown = [row[0] for row in rows[offset : offset + limit]]
-    return LessonPage(len(rows), tuple(load(reader, shown)))
+    return LessonPage(len(rows), tuple(load_lessons(reader, shown)))
 
 
-def positions(reader: Reader, who: Asker, statuses: Iterable[Status] = LISTED) -> list[int]:
+def lesson_positions(
+    reader: Reader, who: Viewer, statuses: Iterable[Status] = LISTED_STATUSES
+) -> list[int]:
     """The positions of the proposals of lessons with these statuses, oldest first."""
     wanted = set(statuses)
     return sorted(row[0] for row in _visible_lessons(reader, who) if row[2] in wanted)
 
 
-def known_to(reader: Reader, who: Asker, lesson_ids: Iterable[str]) -> set[str]:
+def visible_lesson_ids(reader: Reader, who: Viewer, lesson_ids: Iterable[str]) -> set[str]:
     """The ids of those lessons that the asker may see, whatever their status."""
     where = "l.lesson_id IN (SELECT value FROM json_each(:ids))"
     return {row[1] for row in _visible_lessons(reader, who, where, ids=_json(sorted(lesson_ids)))}
 
 
-def audible(reader: Reader, who: Asker, wordings: Sequence[int]) -> dict[int, tuple[int, str]]:
+def current_texts(
+    reader: Reader, who: Viewer, wordings: Sequence[int]
+) -> dict[int, tuple[int, str]]:
     """Those of these text versions that are current, in visible lessons that are not discarded.
 
     Maps each to the position of its lesson's proposal, and its id.
     """
     sql = f"""
-    SELECT t.position, l.position, l.lesson_id, ({STATUS}) AS status FROM json_each(:wordings) j
+    SELECT t.position, l.position, l.lesson_id, ({CURRENT_STATUS}) AS status
+    FROM json_each(:wordings) j
     CROSS JOIN lesson_texts t ON t.position = j.value JOIN lessons l ON l.position = t.lesson
-    WHERE {visible("t")} AND {visible("l")} AND {_AUDIENCE} AND t.position = ({WORDING})
+    WHERE {visible("t")} AND {visible("l")} AND {_AUDIENCE} AND t.position = ({CURRENT_TEXT})
     """  # noqa: S608 - our own conditions
     rows = reader.rows(sql, {**_audience_bindings(who), "wordings": _json(wordings)})
     return {row[0]: (row[1], row[2]) for row in rows if row[3] != Status.DISCARDED}
 
 
-def load(reader: Reader, found: Sequence[int]) -> list[LessonSeen]:
+def load_lessons(reader: Reader, found: Sequence[int]) -> list[LessonView]:
     """The lessons proposed at these positions, in this order, without an audience check."""
     wanted = _json(found)
     counts = {row[0]: row[1:] for row in reader.rows(_USES, (wanted,))}
@@ -150,7 +155,7 @@ def load(reader: Reader, found: Sequence[int]) -> list[LessonSeen]:
     ]
 
 
-def status_of(name: str) -> Status:
+def parse_status(name: str) -> Status:
     """The status of that name.
 
     Raises:
@@ -170,7 +175,7 @@ _AUDIENCE = """(:everything OR l.actor = :principal
     OR l.scope IN (SELECT value FROM json_each(:scopes))
     OR substr(l.scope, 1, instr(l.scope, ':')) IN (SELECT value FROM json_each(:kinds)))"""
 _VISIBLE_LESSONS = f"""
-SELECT l.position, l.lesson_id, ({STATUS}) FROM lessons l
+SELECT l.position, l.lesson_id, ({CURRENT_STATUS}) FROM lessons l
 WHERE {{where}} AND {visible("l")} AND {_AUDIENCE}
 """  # noqa: S608 - our own conditions
 _LESSONS = f"""
@@ -181,7 +186,7 @@ SELECT l.position, l.lesson_id, t.description, t.body, t.digest, s.status, s.not
         WHERE n.lesson = l.position AND n.digest = t.digest AND {visible("n")}
         ORDER BY n.position DESC LIMIT 1)
 FROM json_each(?) j CROSS JOIN lessons l ON l.position = j.value
-JOIN lesson_texts t ON t.position = ({WORDING})
+JOIN lesson_texts t ON t.position = ({CURRENT_TEXT})
 JOIN lesson_statuses s ON s.position = (SELECT s.position {NEWEST_STATUS})
 """  # noqa: S608 - our own conditions
 _USES = f"""
@@ -206,7 +211,7 @@ _SIGNAL_KINDS = {
 
 
 def _visible_lessons(
-    reader: Reader, who: Asker, where: str = "true", **bindings: Any
+    reader: Reader, who: Viewer, where: str = "true", **bindings: Any
 ) -> list[tuple[Any, ...]]:
     """The position, id and status of each lesson that the asker may see."""
     return reader.rows(
@@ -214,8 +219,8 @@ def _visible_lessons(
     )
 
 
-def _audience_bindings(who: Asker) -> dict[str, Any]:
-    everything = who.owner or "*" in who.scopes
+def _audience_bindings(who: Viewer) -> dict[str, Any]:
+    everything = who.is_owner or "*" in who.scopes
     kinds = [scope.removesuffix("*") for scope in who.scopes if scope.endswith(":*")]
     exact = [scope for scope in who.scopes if not scope.endswith("*")]
     return {
@@ -231,9 +236,9 @@ def _lesson(
     counted: Sequence[Any],
     heard: Sequence[tuple[str, bool]],
     verdicts: Sequence[str],
-) -> LessonSeen:
+) -> LessonView:
     names = [_SIGNAL_KINDS.get(each, each[0]) for each in heard]
-    return LessonSeen(
+    return LessonView(
         position=row[0],
         lesson_id=row[1],
         description=row[2],
@@ -250,11 +255,11 @@ def _lesson(
         target_skill=row[13],
         evidence=msgspec.json.decode(row[14], type=tuple[Evidence, ...]),
         source=msgspec.json.decode(row[15], type=Source) if row[15] else None,
-        created_at=moment(row[16]),
-        written_at=moment(row[17]),
-        updated_at=moment(row[18]),
+        created_at=from_microseconds(row[16]),
+        written_at=from_microseconds(row[17]),
+        updated_at=from_microseconds(row[18]),
         uses=counted[0],
-        last_used_at=moment(counted[1]) if counted[1] else None,
+        last_used_at=from_microseconds(counted[1]) if counted[1] else None,
         thumbs_up=sum(helpful for _, helpful in heard),
         thumbs_down=sum(not helpful for _, helpful in heard),
         sources=tuple(dict.fromkeys([*names, *verdicts])),

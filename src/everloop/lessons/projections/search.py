@@ -8,48 +8,54 @@ from math import log
 import msgspec
 
 from everloop.errors import Invalid
-from everloop.lessons.projections.queries import LessonSeen, audible, load
+from everloop.lessons.projections.queries import LessonView, current_texts, load_lessons
 from everloop.log import Reader
-from everloop.memory.model.scopes import Asker
-from everloop.memory.text.analysis import EITHER, TERMS_MAX, analyse, question, spoken
+from everloop.memory.model.scopes import Viewer
+from everloop.memory.text.analysis import (
+    ALTERNATIVE,
+    TERMS_MAX,
+    analyse,
+    detect_question_languages,
+    parse_question,
+)
 from everloop.memory.text.language import LANGUAGES
 
-WHOLE = 0.3  # bonus for containing the whole query as a phrase
+PHRASE_BONUS = 0.3  # bonus for containing the whole query as a phrase
 FIELDS = ("description", "body")
 
 
-class Recalled(msgspec.Struct, frozen=True):
+class ScoredLesson(msgspec.Struct, frozen=True):
     """A lesson and its score, from 0 to 1."""
 
-    lesson: LessonSeen
+    lesson: LessonView
     similarity: float
 
 
-def recall(reader: Reader, who: Asker, query: str, *, limit: int) -> list[Recalled]:
+def search_lessons(reader: Reader, who: Viewer, query: str, *, limit: int) -> list[ScoredLesson]:
     """The lessons that match a query best, without discarded ones.
 
     Raises:
         Invalid: the query has no searchable word.
     """
-    languages = spoken(query)
-    terms = question(query, LANGUAGES if languages is None else languages).terms[:TERMS_MAX]
+    languages = detect_question_languages(query)
+    terms = parse_question(query, LANGUAGES if languages is None else languages).terms[:TERMS_MAX]
     if not terms:
         raise Invalid("the query has no searchable word", hint="Use at least one word.")
     found = {name: {term: _rows(reader, name, term) for term in terms} for name in FIELDS}
     whole = {name: _whole(reader, name, query) for name in FIELDS}
     matched = sorted({row for field in found.values() for rows in field.values() for row in rows})
-    current = audible(reader, who, matched)
+    current = current_texts(reader, who, matched)
     weights = {term: _weight(found, term, set(current)) for term in terms}
     scores = {wording: _score(found, whole, weights, wording) for wording in current}
     best = sorted(scores, key=lambda wording: (-scores[wording], current[wording][1]))[:limit]
-    lessons = load(reader, [current[wording][0] for wording in best])
+    lessons = load_lessons(reader, [current[wording][0] for wording in best])
     pairs = zip(lessons, best, strict=True)
-    return [Recalled(lesson, scores[wording]) for lesson, wording in pairs]
+    return [ScoredLesson(lesson, scores[wording]) for lesson, wording in pairs]
 
 
 def _rows(reader: Reader, field: str, term: str) -> set[int]:
     """The text versions that contain a term, or one of its alternatives, in a field."""
-    either = " OR ".join(f'"{one}"' for one in term.split(EITHER))
+    either = " OR ".join(f'"{one}"' for one in term.split(ALTERNATIVE))
     match = f"{field} : ({either})"
     return {row[0] for row in reader.rows(_MATCH, (match,))}
 
@@ -79,6 +85,6 @@ def _score(
     fits: dict[str, float] = {}
     for name in FIELDS:
         held = sum(weight for term, weight in weights.items() if wording in found[name][term])
-        bonus = WHOLE if wording in whole[name] else 0.0
+        bonus = PHRASE_BONUS if wording in whole[name] else 0.0
         fits[name] = min(1.0, held / sum(weights.values()) + bonus)
     return (2 * fits["description"] + fits["body"]) / 3

@@ -6,10 +6,10 @@ import msgspec
 
 from everloop.lessons.projections.queries import WITHDRAWN
 from everloop.log import Reader, visible
-from everloop.log.model.record import moment
+from everloop.log.model.record import from_microseconds
 
 
-class SignalSeen(msgspec.Struct, frozen=True):
+class SignalView(msgspec.Struct, frozen=True):
     """Feedback. `present`: it is about the current text; `open`: it was not withdrawn."""
 
     position: int
@@ -23,7 +23,7 @@ class SignalSeen(msgspec.Struct, frozen=True):
     recorded_at: datetime
 
 
-class VerdictSeen(msgspec.Struct, frozen=True):
+class VerdictView(msgspec.Struct, frozen=True):
     """A runner's verdict. `outside`: the runner was not under an agent's control."""
 
     position: int
@@ -37,18 +37,18 @@ class VerdictSeen(msgspec.Struct, frozen=True):
     recorded_at: datetime
 
 
-class Heard(msgspec.Struct, frozen=True):
+class SignalHistory(msgspec.Struct, frozen=True):
     """All feedback and verdicts on a lesson, oldest first."""
 
-    signals: tuple[SignalSeen, ...]
-    verdicts: tuple[VerdictSeen, ...]
+    signals: tuple[SignalView, ...]
+    verdicts: tuple[VerdictView, ...]
 
 
-def heard_of(reader: Reader, lesson: int, digest: str) -> Heard:
+def signal_history(reader: Reader, lesson: int, digest: str) -> SignalHistory:
     """All signals of the lesson proposed at a position, whose current text has this digest."""
-    return Heard(
+    return SignalHistory(
         tuple(
-            SignalSeen(
+            SignalView(
                 position=row[0],
                 signal_id=row[1],
                 helpful=bool(row[2]),
@@ -57,12 +57,12 @@ def heard_of(reader: Reader, lesson: int, digest: str) -> Heard:
                 relayed=bool(row[5]),
                 present=row[6] == digest,
                 open=bool(row[7]),
-                recorded_at=moment(row[8]),
+                recorded_at=from_microseconds(row[8]),
             )
             for row in reader.rows(_SIGNALS, (lesson,))
         ),
         tuple(
-            VerdictSeen(
+            VerdictView(
                 position=row[0],
                 passed=bool(row[1]),
                 exit_code=row[2],
@@ -71,7 +71,7 @@ def heard_of(reader: Reader, lesson: int, digest: str) -> Heard:
                 actor=row[5],
                 outside=bool(row[6]),
                 present=row[7] == digest,
-                recorded_at=moment(row[8]),
+                recorded_at=from_microseconds(row[8]),
             )
             for row in reader.rows(_VERDICTS, (lesson,))
         ),

@@ -12,11 +12,11 @@ import msgspec
 from everloop.errors import Invalid, NotFound
 from everloop.log.model.branches import Branch, Sight
 from everloop.log.model.facts import STREAM, Retracted
-from everloop.log.read.lineage import active_retractions, closure
+from everloop.log.read.lineage import active_retractions, derived_closure
 from everloop.log.read.reader import Reader
 
 
-class Touched(msgspec.Struct, frozen=True):
+class AffectedFact(msgspec.Struct, frozen=True):
     """A fact that would be hidden or restored."""
 
     position: int
@@ -27,10 +27,10 @@ class Touched(msgspec.Struct, frozen=True):
 class Impact(msgspec.Struct, frozen=True):
     """The facts that would stop counting, and those that would count again."""
 
-    hides: tuple[Touched, ...]
-    restores: tuple[Touched, ...]
+    hides: tuple[AffectedFact, ...]
+    restores: tuple[AffectedFact, ...]
 
-    def kinds(self) -> dict[str, int]:
+    def hidden_by_kind(self) -> dict[str, int]:
         """How many facts of each kind would stop counting, most first."""
         return dict(Counter(touched.kind for touched in self.hides).most_common())
 
@@ -43,7 +43,7 @@ def retraction_impact(reader: Reader, positions: Sequence[int], sight: Sight) ->
         Invalid: one of them is a branch fact or a purge, which cannot be retracted.
     """
     _check_retractable(reader, positions, sight)
-    gone = closure(reader.db, positions)
+    gone = derived_closure(reader.db, positions)
     active = active_retractions(reader.db, sight)
     active_after = active_retractions(reader.db, sight, without=frozenset(gone))
     touched = sorted({*gone, *_hidden_by(reader, set(active) ^ set(active_after))})
@@ -77,11 +77,11 @@ def purge_impact(reader: Reader, positions: Sequence[int]) -> Impact:
     """
     if not positions:
         raise Invalid("no position to purge was given", hint="Give at least one position.")
-    gone = going_with(reader, positions)
+    gone = purge_closure(reader, positions)
     return Impact(hides=_touched(reader, gone, "data IS NOT NULL"), restores=())
 
 
-def going_with(reader: Reader, positions: Sequence[int]) -> list[int]:
+def purge_closure(reader: Reader, positions: Sequence[int]) -> list[int]:
     """These facts and all derived from them, also those that were purged before.
 
     Raises:
@@ -90,13 +90,13 @@ def going_with(reader: Reader, positions: Sequence[int]) -> list[int]:
     """
     for position in positions:
         _refuse_log_facts(reader.record(position).kind, position)
-    return closure(reader.db, positions)
+    return derived_closure(reader.db, positions)
 
 
 def _check_retractable(reader: Reader, positions: Sequence[int], sight: Sight) -> None:
     if not positions:
         raise Invalid("no position to retract was given", hint="Give at least one position.")
-    reader.look(sight)
+    reader.use_sight(sight)
     for position in positions:
         record = reader.record(position)
         if record.kind != Retracted.wire:
@@ -128,7 +128,7 @@ def _hidden_by(reader: Reader, retractions: set[int]) -> set[int]:
 
 def _visible(
     reader: Reader, positions: Sequence[int], sight: Sight, active: Sequence[int]
-) -> tuple[Touched, ...]:
+) -> tuple[AffectedFact, ...]:
     """Those of these facts that count, given the active retractions."""
     hidden = {
         row[0]
@@ -149,7 +149,7 @@ def _visible(
     }
     out = hidden | lacking
     return tuple(
-        Touched(position, kind, stream)
+        AffectedFact(position, kind, stream)
         for position, kind, stream, branch in reader.rows(
             "SELECT position, kind, stream, branch FROM log WHERE position IN"
             " (SELECT value FROM json_each(?)) ORDER BY position",
@@ -159,28 +159,28 @@ def _visible(
     )
 
 
-def _difference(before: Sequence[Touched], after: Sequence[Touched]) -> Impact:
+def _difference(before: Sequence[AffectedFact], after: Sequence[AffectedFact]) -> Impact:
     return Impact(
         hides=tuple(sorted(set(before) - set(after), key=_position)),
         restores=tuple(sorted(set(after) - set(before), key=_position)),
     )
 
 
-def _without_log_facts(facts: Sequence[Touched]) -> list[Touched]:
+def _without_log_facts(facts: Sequence[AffectedFact]) -> list[AffectedFact]:
     """Without facts about the log itself: a rewind does not change branches and purges."""
     return [fact for fact in facts if fact.stream != STREAM]
 
 
-def _touched(reader: Reader, positions: Sequence[int], condition: str) -> tuple[Touched, ...]:
+def _touched(reader: Reader, positions: Sequence[int], condition: str) -> tuple[AffectedFact, ...]:
     rows = reader.rows(
         f"SELECT position, kind, stream FROM log WHERE {condition} AND position IN"  # noqa: S608
         " (SELECT value FROM json_each(?)) ORDER BY position",
         (_json(positions),),
     )
-    return tuple(Touched(*row) for row in rows)
+    return tuple(AffectedFact(*row) for row in rows)
 
 
-def _position(touched: Touched) -> int:
+def _position(touched: AffectedFact) -> int:
     return touched.position
 
 

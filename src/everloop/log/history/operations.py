@@ -9,7 +9,7 @@ from itertools import count
 
 from everloop.errors import Conflict, Invalid, NotFound
 from everloop.log.history.impact import Impact, purge_impact, retraction_impact, rewind_impact
-from everloop.log.maintenance.backup import Backups
+from everloop.log.maintenance.backup import BackupRotation
 from everloop.log.model.branches import MAIN
 from everloop.log.model.facts import (
     STREAM,
@@ -21,24 +21,24 @@ from everloop.log.model.facts import (
 )
 from everloop.log.read.reader import Reader
 from everloop.log.sqlite.file import LogFile
-from everloop.log.write.append import Desk, Draft, Receipt
+from everloop.log.write.append import Draft, Receipt, TransactionContext
 from everloop.ports import Ids
 
 BACKUP_TRIES = 3  # backups before a purge, if what it would erase grows meanwhile
 
 
-class History(ABC):
+class HistoryOperations(ABC):
     """The operations of a log that change history: branches, retractions, purges."""
 
     file: LogFile
     ids: Ids
-    backups: Backups | None
+    backups: BackupRotation | None
 
     @abstractmethod
     def decide(
         self,
         stream: str,
-        decision: Callable[[Desk], Sequence[Draft]],
+        decision: Callable[[TransactionContext], Sequence[Draft]],
         *,
         actor: str,
         branch: str | None = None,
@@ -50,10 +50,10 @@ class History(ABC):
     def scrub(self) -> None:
         """Rewrite the file so that no trace of erased text remains in it."""
 
-    def plant(self, *roots: str, actor: str, request_id: str | None = None) -> Receipt:
+    def create_tree(self, *roots: str, actor: str, request_id: str | None = None) -> Receipt:
         """Create a separate tree for the streams named `root` and `root:…`, for each root."""
 
-        def decide(_: Desk) -> list[Draft]:
+        def decide(_: TransactionContext) -> list[Draft]:
             new = [root for root in dict.fromkeys(roots) if root not in self.file.branches]
             return [Draft(BranchPlanted(branch=root)) for root in new]
 
@@ -71,17 +71,17 @@ class History(ABC):
         """Create a branch that sees `parent` up to position `at` (by default, all of it so far)."""
         chosen = name or self.ids.new("branch")
 
-        def decide(desk: Desk) -> list[Draft]:
+        def decide(desk: TransactionContext) -> list[Draft]:
             return [Draft(self._fork_event(desk, chosen, parent, at))]
 
         return self._append_to_log_stream(decide, actor, request_id)
 
-    def stand(self, branch: str, *, actor: str, request_id: str | None = None) -> Receipt:
+    def switch_branch(self, branch: str, *, actor: str, request_id: str | None = None) -> Receipt:
         """Switch a tree to a branch. Nothing is lost: the other branches stay."""
 
-        def decide(_: Desk) -> list[Draft]:
+        def decide(_: TransactionContext) -> list[Draft]:
             line = self.file.branches[branch]
-            if self.file.branches.standing[line.root] == branch:
+            if self.file.branches.current[line.root] == branch:
                 return []
             return [Draft(BranchStood(branch=branch))]
 
@@ -99,7 +99,7 @@ class History(ABC):
         """Go back to a position: fork there and switch to the fork. The old branch stays."""
         chosen = name or self.ids.new("branch")
 
-        def decide(desk: Desk) -> list[Draft]:
+        def decide(desk: TransactionContext) -> list[Draft]:
             fork = self._fork_event(desk, chosen, self._current_branch(tree), to)
             return [Draft(fork), Draft(BranchStood(branch=chosen))]
 
@@ -116,7 +116,7 @@ class History(ABC):
         """Preview a retraction of these facts on the current branch."""
         with self.file.reading() as reader:
             branch = self._current_branch_of(reader, positions)
-            return retraction_impact(reader, positions, self.file.branches.standing_with(branch))
+            return retraction_impact(reader, positions, self.file.branches.sight_from(branch))
 
     def retract(
         self, positions: Sequence[int], *, reason: str, actor: str, request_id: str | None = None
@@ -125,7 +125,7 @@ class History(ABC):
         with self.file.reading() as reader:
             branch = self._current_branch_of(reader, positions)
 
-        def decide(desk: Desk) -> list[Draft]:
+        def decide(desk: TransactionContext) -> list[Draft]:
             retraction_impact(desk.reader, positions, desk.sight)
             return [Draft(Retracted(positions=tuple(positions), reason=reason))]
 
@@ -154,7 +154,7 @@ class History(ABC):
         """Purge after a backup, which runs between two transactions so that nobody waits for it."""
         backed_up = 0  # the head of the backup
 
-        def decide(desk: Desk) -> list[Draft]:
+        def decide(desk: TransactionContext) -> list[Draft]:
             erased = tuple(
                 touched.position for touched in purge_impact(desk.reader, positions).hides
             )
@@ -170,10 +170,12 @@ class History(ABC):
             except _NotBackedUp:
                 if self.backups is None or tries > BACKUP_TRIES:
                     raise
-                backed_up = self.backups.keep()
+                backed_up = self.backups.make_and_get_head()
         raise AssertionError("it returns or raises")
 
-    def _fork_event(self, desk: Desk, name: str, parent: str, at: int | None) -> BranchForked:
+    def _fork_event(
+        self, desk: TransactionContext, name: str, parent: str, at: int | None
+    ) -> BranchForked:
         head = desk.reader.head()
         point = head if at is None else at
         if name in self.file.branches:
@@ -183,7 +185,7 @@ class History(ABC):
 
     def _current_branch(self, tree: str) -> str:
         """The current branch of a tree."""
-        standing = self.file.branches.standing.get(tree)
+        standing = self.file.branches.current.get(tree)
         if standing is None:
             raise NotFound(f"no tree {tree!r}", hint="`everloop log branches` lists them.")
         return standing
@@ -197,11 +199,11 @@ class History(ABC):
                 "these facts belong to several trees",
                 hint="Retract the facts of each tree separately.",
             )
-        return branches.standing[roots.pop()] if roots else MAIN
+        return branches.current[roots.pop()] if roots else MAIN
 
     def _append_to_log_stream(
         self,
-        decision: Callable[[Desk], Sequence[Draft]],
+        decision: Callable[[TransactionContext], Sequence[Draft]],
         actor: str,
         request_id: str | None,
         *,

@@ -33,10 +33,10 @@ def rebuild(log: Log, names: Sequence[str] = (), progress: Progress | None = Non
                 view.fold(reader.db, fact)
             if progress and record.position % STEP == 0:
                 progress(record.position, head)
-        log.file.views.keep_up(reader.db, head)
+        log.file.views.mark_current(reader.db, head)
         if progress:
             progress(head, head)
 
-    with log.writer.pen:
-        log.scribe.transaction(act)
+    with log.commit_queue.write_lock:
+        log.transactions.transaction(act)
     return [view.name for view in chosen]

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import apsw
 
-from everloop.log.maintenance.backup import Copy
-from everloop.log.model.record import GENESIS, Record, chain
-from everloop.log.read.projection import Views
+from everloop.log.maintenance.backup import BackupFile
+from everloop.log.model.record import GENESIS, Record, expected_digest
+from everloop.log.read.projection import ProjectionSet
 from everloop.log.read.reader import Reader
 from everloop.log.schema import MIGRATIONS
-from everloop.log.sql_rows import number, one, rows
-from everloop.log.write.append import Original
+from everloop.log.sql_rows import query_int, query_one, query_rows
+from everloop.log.write.append import PrimaryLog
 
 PAGE = 1_000
 _NEWEST = "SELECT position, digest FROM log ORDER BY position DESC LIMIT 1"
@@ -30,8 +30,8 @@ _HAS_POSITION = "SELECT 1 FROM pragma_table_info(?) WHERE name = 'position'"
 Testimony = tuple[int, int, str]  # first and last position, and what is wrong there
 
 
-def testimonies(
-    reader: Reader, views: Views, copies: Sequence[Copy], head: int
+def truncation_evidence(
+    reader: Reader, views: ProjectionSet, copies: Sequence[BackupFile], head: int
 ) -> Iterator[Testimony]:
     """Evidence against a log that ends at `head`. List `copies` before reading the log."""
     yield from _missing_triggers(reader, head)
@@ -39,7 +39,7 @@ def testimonies(
     yield from _backup_evidence(reader, copies, head)
 
 
-def differences(reader: Reader, original: Original, head: int) -> Iterator[Testimony]:
+def replica_differences(reader: Reader, original: PrimaryLog, head: int) -> Iterator[Testimony]:
     """Where a node's copy, up to `head`, differs from the log at the server.
 
     Raises:
@@ -58,22 +58,24 @@ def differences(reader: Reader, original: Original, head: int) -> Iterator[Testi
 
 def _same(ours: Record, theirs: Record) -> bool:
     """Whether two records are equal; one of them may have been purged since."""
-    return ours.digest == theirs.digest and chain(GENESIS, ours) == chain(GENESIS, theirs)
+    return ours.digest == theirs.digest and expected_digest(GENESIS, ours) == expected_digest(
+        GENESIS, theirs
+    )
 
 
 def _missing_triggers(reader: Reader, head: int) -> Iterator[Testimony]:
     fresh = apsw.Connection(":memory:")
     for migration in MIGRATIONS:
         fresh.execute(migration)
-    there = {name for (name,) in rows(reader.db, _TRIGGERS)}
-    for (name,) in rows(fresh, _TRIGGERS):
+    there = {name for (name,) in query_rows(reader.db, _TRIGGERS)}
+    for (name,) in query_rows(fresh, _TRIGGERS):
         if name not in there:
             yield 1, head, f"could be edited unnoticed: the trigger {name!r} is missing"
     fresh.close()
 
 
-def _view_evidence(reader: Reader, views: Views, head: int) -> Iterator[Testimony]:
-    last = number(reader.db, "SELECT max(position) FROM snapshots")
+def _view_evidence(reader: Reader, views: ProjectionSet, head: int) -> Iterator[Testimony]:
+    last = query_int(reader.db, "SELECT max(position) FROM snapshots")
     if last > head:
         yield head + 1, last, "is missing: a snapshot was folded from it"
     for view in views.all:
@@ -84,12 +86,14 @@ def _view_evidence(reader: Reader, views: Views, head: int) -> Iterator[Testimon
 
 def _newest_in_table(reader: Reader, table: str) -> int:
     """The newest position in a view's table; 0 if it has no such column."""
-    if one(reader.db, _HAS_POSITION, (table,)) is None:
+    if query_one(reader.db, _HAS_POSITION, (table,)) is None:
         return 0
-    return number(reader.db, f"SELECT max(position) FROM {table}")  # noqa: S608 - our own names
+    return query_int(reader.db, f"SELECT max(position) FROM {table}")  # noqa: S608 - our own names
 
 
-def _backup_evidence(reader: Reader, copies: Sequence[Copy], head: int) -> Iterator[Testimony]:
+def _backup_evidence(
+    reader: Reader, copies: Sequence[BackupFile], head: int
+) -> Iterator[Testimony]:
     for copy in copies:
         found = _newest(copy.path)
         if found is None:
@@ -97,7 +101,7 @@ def _backup_evidence(reader: Reader, copies: Sequence[Copy], head: int) -> Itera
         position, digest = found
         if position > head:
             yield head + 1, position, f"is missing: the backup {copy.path.name} contains it"
-        elif one(reader.db, _DIGEST, (position,)) != (digest,):
+        elif query_one(reader.db, _DIGEST, (position,)) != (digest,):
             yield 1, position, f"is not what the backup {copy.path.name} contains"
 
 
@@ -105,7 +109,7 @@ def _newest(path: Path) -> tuple[int, bytes] | None:
     try:
         db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            row = one(db, _NEWEST)
+            row = query_one(db, _NEWEST)
         finally:
             db.close()
     except apsw.Error:

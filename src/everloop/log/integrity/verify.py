@@ -12,16 +12,16 @@ import apsw
 import msgspec
 
 from everloop.errors import Corrupt, EverloopError, Unavailable
-from everloop.log.integrity.truncation_check import differences, testimonies
+from everloop.log.integrity.truncation_check import replica_differences, truncation_evidence
 from everloop.log.log import Log
-from everloop.log.maintenance.backup import Copy, backups_of_this_past
+from everloop.log.maintenance.backup import BackupFile, backups_since_restore
 from everloop.log.model.branches import Branches
 from everloop.log.model.event import decode
 from everloop.log.model.facts import BranchForked, BranchPlanted
-from everloop.log.model.record import Record, chain
+from everloop.log.model.record import Record, expected_digest
 from everloop.log.read.reader import Reader
 from everloop.log.schema import COLUMNS
-from everloop.log.sql_rows import let_go, number
+from everloop.log.sql_rows import close_quietly, query_int
 from everloop.log.sqlite.file import LogFile
 from everloop.ports import Progress
 
@@ -69,11 +69,11 @@ class Verification(msgspec.Struct, frozen=True):
 
 def verify(log: Log, progress: Progress | None = None) -> Verification:
     """Check every record, the order of the log, its file, and other evidence of its length."""
-    copies = backups_of_this_past(log.backups.folder) if log.backups else []
+    copies = backups_since_restore(log.backups.folder) if log.backups else []
     with log.file.reading() as reader:
         checker = _Checker(reader)
-        head = reach(reader)
-        for item in scan(reader, 0, head):
+        head = last_known_position(reader)
+        for item in scan_records(reader, 0, head):
             checker.take(item)
             if progress and checker.position % PAGE == 0:
                 progress(checker.position, head)
@@ -84,10 +84,10 @@ def verify(log: Log, progress: Progress | None = None) -> Verification:
         ]
         if progress:
             progress(head, head)
-        return Verification(checker.records, len(checker.streams), tuple(merged(damage)))
+        return Verification(checker.records, len(checker.streams), tuple(merge_ranges(damage)))
 
 
-def scan(reader: Reader, after: int, upto: int) -> Iterator[Record | Damage]:
+def scan_records(reader: Reader, after: int, upto: int) -> Iterator[Record | Damage]:
     """Every record in (after, upto]; a `Damage` in place of what cannot be read."""
     while after < upto:
         page = _page(reader, after, min(after + PAGE, upto))
@@ -96,7 +96,7 @@ def scan(reader: Reader, after: int, upto: int) -> Iterator[Record | Damage]:
             after = item.last if isinstance(item, Damage) else item.position
 
 
-def merged(damage: list[Damage]) -> Iterator[Damage]:
+def merge_ranges(damage: list[Damage]) -> Iterator[Damage]:
     """Merge neighbouring damage with the same problem into one range."""
     current: Damage | None = None
     for item in sorted(damage, key=lambda d: (d.problem, d.first)):
@@ -139,7 +139,7 @@ class _Checker:
 
     def _problem(self, record: Record) -> str:
         version, previous = self._tail(record)
-        if chain(previous, record) != record.digest:
+        if expected_digest(previous, record) != record.digest:
             return "does not match its digest"
         if record.version != version + 1:
             return "does not continue its stream"
@@ -161,9 +161,9 @@ class _Checker:
         if record.kind in {BranchForked.wire, BranchPlanted.wire} and record.data is not None:
             match decode(record.kind, record.schema, record.data):
                 case BranchForked(branch=branch, parent=parent, at=at):
-                    self._branches.fork(branch, parent, at)
+                    self._branches.add_fork(branch, parent, at)
                 case BranchPlanted(branch=branch):
-                    self._branches.plant(branch)
+                    self._branches.add_root(branch)
                 case _:
                     pass
 
@@ -172,11 +172,11 @@ class _Checker:
         if known is not None:
             return known
         branch = self._branches[record.branch]
-        tail = self._reader.tail(record.stream, branch, record.position)
+        tail = self._reader.stream_head(record.stream, branch, record.position)
         return tail.version, tail.digest
 
 
-def reach(reader: Reader) -> int:
+def last_known_position(reader: Reader) -> int:
     """The newest position the file has evidence of, even if that row is missing or unreadable."""
     last = _number(reader, "SELECT max(position) FROM log")
     # The index still has lost rows, and the original value of a damaged position.
@@ -191,7 +191,7 @@ def reach(reader: Reader) -> int:
 def _number(reader: Reader, sql: str) -> int:
     """The integer result of a query; 0 if it cannot be read."""
     with suppress(apsw.Error):
-        return number(reader.db, sql)
+        return query_int(reader.db, sql)
     return 0
 
 
@@ -230,11 +230,13 @@ def _has_column_types(record: Record) -> bool:
     return all(isinstance(value, fit) for value, fit in zip(values, _TYPES, strict=True))
 
 
-def _other_evidence(reader: Reader, log: Log, copies: Sequence[Copy], head: int) -> list[Damage]:
+def _other_evidence(
+    reader: Reader, log: Log, copies: Sequence[BackupFile], head: int
+) -> list[Damage]:
     try:
-        found = [*testimonies(reader, log.file.views, copies, head)]
-        if log.original:
-            found += differences(reader, log.original, head)
+        found = [*truncation_evidence(reader, log.file.views, copies, head)]
+        if log.primary:
+            found += replica_differences(reader, log.primary, head)
     except _READ_ERRORS as problem:
         return [Damage(1, head, f"the file is damaged: {problem}")]
     return [Damage(*each) for each in found]
@@ -255,7 +257,7 @@ def _file_damage(file: LogFile, head: int) -> list[Damage]:
     except apsw.Error as problem:
         rows = [(str(problem),)]
     finally:
-        let_go(db)
+        close_quietly(db)
     texts = [str(row[0]) for row in rows]
     return [Damage(1, head, _describe(text)) for text in texts if text != "ok"]
 

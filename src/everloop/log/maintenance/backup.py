@@ -15,8 +15,8 @@ import apsw
 import msgspec
 from msgspec import Meta
 
-from everloop.errors import RESTORE, Corrupt, Invalid, NotFound, Unavailable
-from everloop.log.sqlite.errors import unavailable
+from everloop.errors import RESTORE_HINT, Corrupt, Invalid, NotFound, Unavailable
+from everloop.log.sqlite.errors import translate_sqlite_error
 from everloop.log.sqlite.file import LogFile
 from everloop.ports import Clock, Progress
 
@@ -39,7 +39,7 @@ class BackupPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kept: Annotated[int, Meta(ge=1, description="Copies kept; the oldest goes first.")] = 7
 
 
-class Copy(msgspec.Struct, frozen=True):
+class BackupFile(msgspec.Struct, frozen=True):
     """A backup file, with time and head from its name."""
 
     path: Path
@@ -47,7 +47,7 @@ class Copy(msgspec.Struct, frozen=True):
     head: int
 
 
-class Backups:
+class BackupRotation:
     """The rotating backups of one log file."""
 
     def __init__(self, file: LogFile, folder: Path, plan: BackupPlan, clock: Clock) -> None:
@@ -55,7 +55,7 @@ class Backups:
         self._file = file
         self._plan = plan
         self._clock = clock
-        self._newest: Copy | None = None
+        self._newest: BackupFile | None = None
         self._listed = False
         self._lock = threading.Lock()
 
@@ -76,19 +76,19 @@ class Backups:
         """Make a backup now, and delete the oldest ones beyond the number to keep."""
         with self._lock:
             path = make_backup(self._file, self.folder, self._clock.now(), progress)
-            rotate(self.folder, self._plan.kept)
+            delete_old_backups(self.folder, self._plan.kept)
             self._newest = _parse_name(path)
             return path
 
-    def keep(self) -> int:
+    def make_and_get_head(self) -> int:
         """Make a backup now and return its newest position."""
         copy = _parse_name(self.make())
         assert copy is not None, "make() names it so that it parses"
         return copy.head
 
-    def _last(self) -> Copy | None:
+    def _last(self) -> BackupFile | None:
         if not self._listed:
-            found = backups_of_this_past(self.folder)
+            found = backups_since_restore(self.folder)
             self._newest, self._listed = (found[0] if found else None), True
         return self._newest
 
@@ -112,7 +112,7 @@ def make_backup(
         target = folder / f"everloop-{now.strftime(_STAMP)}-{head}.db"
         partial.replace(target)
     except apsw.Error as problem:
-        raise unavailable(problem, partial) from problem
+        raise translate_sqlite_error(problem, partial) from problem
     except OSError as problem:
         raise _write_error(folder, problem) from problem
     finally:
@@ -134,35 +134,35 @@ def copy_pages(source: apsw.Connection, target: Path, progress: Progress | None 
         found = db.execute("PRAGMA quick_check(1)").fetchone()
         if not found or found[0] != "ok":
             raise Corrupt(
-                f"the copy is damaged: {found[0] if found else 'unreadable'}", hint=RESTORE
+                f"the copy is damaged: {found[0] if found else 'unreadable'}", hint=RESTORE_HINT
             )
     finally:
         db.close()
 
 
-def backups(folder: Path) -> list[Copy]:
+def list_backups(folder: Path) -> list[BackupFile]:
     """The backups in a folder, newest first."""
     copies = [_parse_name(path) for path in folder.glob("everloop-*-*.db")]
     return sorted((c for c in copies if c), key=lambda c: (c.made_at, c.head), reverse=True)
 
 
-def backups_of_this_past(folder: Path) -> list[Copy]:
+def backups_since_restore(folder: Path) -> list[BackupFile]:
     """The backups made since the last restore, newest first."""
     note = folder / RESTORED
     until = note.read_text().strip() if note.exists() else ""
-    return [copy for copy in backups(folder) if copy.made_at.strftime(_STAMP) > until]
+    return [copy for copy in list_backups(folder) if copy.made_at.strftime(_STAMP) > until]
 
 
-def note_restored(folder: Path, now: datetime) -> None:
+def record_restore_time(folder: Path, now: datetime) -> None:
     """Record the time of a restore: earlier backups are of the replaced log."""
     _make_folder(folder)
-    newest = max([now, *(copy.made_at for copy in backups(folder))])
+    newest = max([now, *(copy.made_at for copy in list_backups(folder))])
     (folder / RESTORED).write_text(newest.strftime(_STAMP))
 
 
-def rotate(folder: Path, kept: int) -> list[Path]:
+def delete_old_backups(folder: Path, kept: int) -> list[Path]:
     """Delete all but the newest backups; returns the deleted paths."""
-    dropped = [copy.path for copy in backups(folder)[kept:]]
+    dropped = [copy.path for copy in list_backups(folder)[kept:]]
     try:
         for path in dropped:
             path.unlink(missing_ok=True)
@@ -201,16 +201,16 @@ def restore_backup(copy: Path, target: Path, progress: Progress | None = None) -
             "another process is using the log", hint="Stop that process, then restore again."
         ) from problem
     except apsw.Error as problem:
-        raise unavailable(problem, target) from problem
+        raise translate_sqlite_error(problem, target) from problem
     finally:
         db.close()
         source.close()
 
 
-def _parse_name(path: Path) -> Copy | None:
+def _parse_name(path: Path) -> BackupFile | None:
     try:
         _, stamp, head = path.stem.split("-")
-        return Copy(path, datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC), int(head))
+        return BackupFile(path, datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC), int(head))
     except ValueError:
         return None
 
@@ -240,14 +240,14 @@ def _write_error(folder: Path, problem: OSError | apsw.Error) -> Unavailable:
 
 
 __all__ = [
+    "BackupFile",
     "BackupPlan",
-    "Backups",
-    "Copy",
-    "backups",
-    "backups_of_this_past",
+    "BackupRotation",
+    "backups_since_restore",
     "copy_pages",
+    "delete_old_backups",
+    "list_backups",
     "make_backup",
-    "note_restored",
+    "record_restore_time",
     "restore_backup",
-    "rotate",
 ]

@@ -12,11 +12,11 @@ from pathlib import Path
 import apsw
 
 from everloop.errors import EverloopError, Unavailable
-from everloop.log.maintenance.backup import Backups
-from everloop.log.sql_rows import let_go
-from everloop.log.sqlite.errors import unavailable
+from everloop.log.maintenance.backup import BackupRotation
+from everloop.log.sql_rows import close_quietly
+from everloop.log.sqlite.errors import translate_sqlite_error
 from everloop.log.sqlite.file import LogFile
-from everloop.log.write.transaction import Scribe
+from everloop.log.write.transaction import TransactionWriter
 
 SCRUB_TRIES = 50
 SCRUB_WAIT_MS = 10_000
@@ -26,17 +26,17 @@ PAGE_BYTES = 4_096
 LOOK_EVERY = 8  # commits between two checks whether something is due
 
 
-class Upkeep:
+class MaintenanceThread:
     """A thread that keeps the write-ahead file small and backups recent."""
 
     def __init__(
         self,
         file: LogFile,
-        scribe: Scribe,
+        scribe: TransactionWriter,
         pen: threading.Lock,
         *,
         wal_bytes_max: int,
-        backups: Backups | None,
+        backups: BackupRotation | None,
     ) -> None:
         self._file = file
         self._scribe = scribe
@@ -60,13 +60,13 @@ class Upkeep:
         """A task that failed and has not succeeded since; None if there is none."""
         return next(iter(self._problems.values()), None)
 
-    def when_purged_elsewhere(self, clean: Callable[[], None]) -> None:
+    def on_remote_purge(self, clean: Callable[[], None]) -> None:
         """Call `clean` each time another node has purged; at once, if one already has."""
         self._cleaners.append(clean)
         if self._purged_elsewhere:
-            self.purged_elsewhere()
+            self.clean_after_remote_purge()
 
-    def purged_elsewhere(self) -> None:
+    def clean_after_remote_purge(self) -> None:
         """Run the cleaners after a purge by another node. Their errors show up in `problem`."""
         self._purged_elsewhere = True
         self._problems.pop("clean", None)
@@ -76,7 +76,7 @@ class Upkeep:
             except EverloopError as problem:
                 self._problems["clean"] = problem
 
-    def written(self, head: int) -> None:
+    def note_commit(self, head: int) -> None:
         """Count a commit and check sometimes what is due; the caller holds the write lock."""
         self._writes += 1
         self._head = head
@@ -104,10 +104,10 @@ class Upkeep:
                         db.set_busy_timeout(0)  # do not wait for long reads
                         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             finally:
-                let_go(db)
+                close_quietly(db)
             self._problems.pop("checkpoint", None)
         except apsw.Error as problem:
-            self._problems["checkpoint"] = unavailable(problem, self._file.path)
+            self._problems["checkpoint"] = translate_sqlite_error(problem, self._file.path)
         except EverloopError as problem:
             self._problems["checkpoint"] = problem
 
@@ -141,9 +141,9 @@ class Upkeep:
                     return
                 time.sleep(0.1)
         except apsw.Error as problem:
-            raise unavailable(problem, self._file.path) from problem
+            raise translate_sqlite_error(problem, self._file.path) from problem
         finally:
-            let_go(db)
+            close_quietly(db)
         raise Unavailable(
             "the text is erased from the log, but a reader still uses the old state of the file",
             hint="Close other Everloop processes and run `everloop log scrub`.",

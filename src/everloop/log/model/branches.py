@@ -13,7 +13,7 @@ from functools import cached_property
 from everloop.errors import NotFound
 
 MAIN = "main"
-ALL = 2**62  # a cap above every position
+POSITION_MAX = 2**62  # a cap above every position
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Branch:
 
     def lineage(self) -> Iterator[tuple[str, int]]:
         """This branch and its ancestors, each with the highest position seen on it."""
-        node, cap = self, ALL
+        node, cap = self, POSITION_MAX
         while True:
             yield node.name, cap
             if node.parent is None:
@@ -40,7 +40,7 @@ class Sight:
     """The visible part of the log: for each visible branch, the highest position."""
 
     caps: dict[str, int]
-    upto: int = ALL
+    upto: int = POSITION_MAX
 
     @cached_property
     def key(self) -> tuple[tuple[str, int], ...]:
@@ -57,25 +57,25 @@ class Branches:
     """All branches and the current one of each tree, folded from the log's branch facts."""
 
     by_name: dict[str, Branch] = field(default_factory=lambda: {MAIN: Branch(MAIN, MAIN)})
-    standing: dict[str, str] = field(default_factory=lambda: {MAIN: MAIN})
+    current: dict[str, str] = field(default_factory=lambda: {MAIN: MAIN})
     _current_sight: list[Sight] = field(default_factory=list[Sight], repr=False, compare=False)
 
-    def plant(self, name: str) -> None:
+    def add_root(self, name: str) -> None:
         """Add a root branch, which starts a new tree."""
         self.by_name[name] = Branch(name, name)
-        self.standing[name] = name
+        self.current[name] = name
         self._current_sight = []
 
-    def fork(self, name: str, parent: str, at: int) -> None:
+    def add_fork(self, name: str, parent: str, at: int) -> None:
         """Add a fork. If it starts before its parent did, the ancestor becomes its parent."""
         node = self[parent]
         while node.parent is not None and at <= node.at:
             node = node.parent
         self.by_name[name] = Branch(name, node.root, node, at)
 
-    def stand(self, name: str) -> None:
+    def switch(self, name: str) -> None:
         """Make a branch the current one of its tree."""
-        self.standing[self[name].root] = name
+        self.current[self[name].root] = name
         self._current_sight = []
 
     def __getitem__(self, name: str) -> Branch:
@@ -98,31 +98,31 @@ class Branches:
     def root_of(self, stream: str) -> str:
         """The root of a stream's tree: the longest root that is the name or a prefix of it."""
         name = stream
-        while name and name not in self.standing:  # its keys are the roots
+        while name and name not in self.current:  # its keys are the roots
             name = name.rpartition(":")[0]
         return name or MAIN
 
-    def home_of(self, stream: str) -> Branch:
+    def current_branch_of(self, stream: str) -> Branch:
         """The current branch of a stream's tree, to which new facts of the stream go."""
-        return self.by_name[self.standing[self.root_of(stream)]]
+        return self.by_name[self.current[self.root_of(stream)]]
 
-    def sight(self, names: Iterable[str] | None = None, upto: int = ALL) -> Sight:
+    def sight(self, names: Iterable[str] | None = None, upto: int = POSITION_MAX) -> Sight:
         """What these branches see together; by default, the current branch of every tree."""
         cached = self._current_sight  # read once: a concurrent switch replaces the list
-        if names is None and upto == ALL and cached:
+        if names is None and upto == POSITION_MAX and cached:
             return cached[0]
         caps: dict[str, int] = {}
-        for name in tuple(self.standing.values()) if names is None else names:
+        for name in tuple(self.current.values()) if names is None else names:
             for branch, cap in self[name].lineage():
                 caps[branch] = min(upto, max(cap, caps.get(branch, -1)))
         sight = Sight(caps, upto)
-        if names is None and upto == ALL:
+        if names is None and upto == POSITION_MAX:
             cached.append(sight)
         return sight
 
-    def standing_with(self, branch: str) -> Sight:
+    def sight_from(self, branch: str) -> Sight:
         """What is visible if `branch` were the current one of its tree; other trees as they are."""
         root = self[branch].root
-        if self.standing[root] == branch:
+        if self.current[root] == branch:
             return self.sight()
-        return self.sight({**self.standing, root: branch}.values())
+        return self.sight({**self.current, root: branch}.values())

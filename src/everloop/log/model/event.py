@@ -12,9 +12,9 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from everloop.errors import RESTORE, Corrupt, Invalid
+from everloop.errors import RESTORE_HINT, Corrupt, Invalid
 
-MISFITS = (msgspec.ValidationError, msgspec.DecodeError, TypeError)  # raised by decoders
+DECODE_ERRORS = (msgspec.ValidationError, msgspec.DecodeError, TypeError)  # raised by decoders
 
 # Raised by encoders.
 ENCODE_ERRORS = (UnicodeEncodeError, TypeError, OverflowError, RecursionError)
@@ -148,24 +148,26 @@ def decode(kind: str, schema: int, data: str) -> Event:
         Corrupt: the data does not match its kind.
     """
     try:
-        return decoder(kind, schema)(data)
-    except MISFITS as problem:
-        raise misfit(kind, schema, problem) from problem
+        return decoder_for(kind, schema)(data)
+    except DECODE_ERRORS as problem:
+        raise decode_error(kind, schema, problem) from problem
 
 
-def misfit(kind: str, schema: int, problem: Exception) -> Corrupt:
+def decode_error(kind: str, schema: int, problem: Exception) -> Corrupt:
     """The error for stored data that a decoder rejected."""
-    return Corrupt(f"a stored {kind} (schema {schema}) cannot be decoded: {problem}", hint=RESTORE)
+    return Corrupt(
+        f"a stored {kind} (schema {schema}) cannot be decoded: {problem}", hint=RESTORE_HINT
+    )
 
 
-def decoder(kind: str, schema: int) -> Callable[[str], Event]:
+def decoder_for(kind: str, schema: int) -> Callable[[str], Event]:
     """The decoder of a kind and schema, for callers that decode many events."""
     known = _decoders.get((kind, schema))
     if known is None:
         try:
             known = _decoders[kind, schema] = _decoder(kind, schema)
         except TypeError as problem:  # a damaged file may contain anything instead of a number
-            raise misfit(kind, schema, problem) from problem
+            raise decode_error(kind, schema, problem) from problem
     return known
 
 

@@ -12,8 +12,15 @@ from hashlib import sha256
 
 import msgspec
 
-from everloop.errors import RESTORE, Corrupt
-from everloop.log.model.event import MISFITS, Event, Unknown, decode, decoder, misfit
+from everloop.errors import RESTORE_HINT, Corrupt
+from everloop.log.model.event import (
+    DECODE_ERRORS,
+    Event,
+    Unknown,
+    decode,
+    decode_error,
+    decoder_for,
+)
 from everloop.log.sql_rows import Row
 
 GENESIS = bytes(32)
@@ -78,7 +85,7 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
     @property
     def recorded_at(self) -> datetime:
         """When the store recorded it, in UTC."""
-        return moment(self.recorded_us)
+        return from_microseconds(self.recorded_us)
 
 
 def seal_of(salt: bytes, data: bytes) -> bytes:
@@ -86,7 +93,7 @@ def seal_of(salt: bytes, data: bytes) -> bytes:
     return sha256(salt + data).digest()
 
 
-def link(envelope: Envelope) -> bytes:
+def digest_of(envelope: Envelope) -> bytes:
     """The digest of a record, from its envelope."""
     return sha256(_encode(envelope)).digest()
 
@@ -96,7 +103,7 @@ def seals_of(salts: Iterable[bytes], data: Iterable[bytes]) -> list[bytes]:
     return [sha256(salt + text).digest() for salt, text in zip(salts, data, strict=True)]
 
 
-def links(shared: Shared, envelopes: Iterable[Rest]) -> list[bytes]:
+def chain_digests(shared: Shared, envelopes: Iterable[Rest]) -> list[bytes]:
     """Like `link`, for many records of one append, each chained to the one before it."""
     digest, stream, branch, actor, request, now_us = shared
     digests: list[bytes] = []
@@ -109,7 +116,7 @@ def links(shared: Shared, envelopes: Iterable[Rest]) -> list[bytes]:
     return digests
 
 
-def chain(previous: bytes, record: Record) -> bytes:
+def expected_digest(previous: bytes, record: Record) -> bytes:
     """The digest that a stored record must have, given the previous one in its stream.
 
     Raises:
@@ -119,8 +126,8 @@ def chain(previous: bytes, record: Record) -> bytes:
     if record.data is not None and record.salt is not None:
         seal = seal_of(record.salt, record.data.encode())
     if seal is None:
-        raise Corrupt(f"record {record.position} has neither payload nor seal", hint=RESTORE)
-    return link((
+        raise Corrupt(f"record {record.position} has neither payload nor seal", hint=RESTORE_HINT)
+    return digest_of((
         previous, record.position, record.stream, record.branch, record.version, record.kind,
         record.schema, record.actor, record.because, record.request_id, record.recorded_us, seal,
     ))  # fmt: skip
@@ -135,7 +142,7 @@ def fact_of(record: Record) -> Fact:
         record.branch,
         record.version,
         record.actor,
-        positions(record.because),
+        decode_positions(record.because),
         record.request_id,
         record.recorded_us,
     )
@@ -148,20 +155,20 @@ def _event_of(record: Record) -> Event:
     return decode(record.kind, record.schema, record.data)
 
 
-def facts(rows: Iterable[Row], stream: str, branch: str) -> Iterator[Fact]:
+def decode_facts(rows: Iterable[Row], stream: str, branch: str) -> Iterator[Fact]:
     """Decode rows of `FACT_COLUMNS`, all of one stream on one branch, into facts.
 
     Every replay passes here, so no `Record` is built in between, and the decoder is looked up only
     when the kind changes.
     """
-    known_kind, known_schema, read = "", 0, decoder("", 0)
+    known_kind, known_schema, read = "", 0, decoder_for("", 0)
     for kind, schema, data, position, version, actor, because, request_id, recorded_us in rows:
         if kind != known_kind or schema != known_schema:
-            known_kind, known_schema, read = kind, schema, decoder(kind, schema)
+            known_kind, known_schema, read = kind, schema, decoder_for(kind, schema)
         try:
             happened = Unknown(kind=kind, kind_schema=schema) if data is None else read(data)
-        except MISFITS as problem:
-            raise misfit(kind, schema, problem) from problem
+        except DECODE_ERRORS as problem:
+            raise decode_error(kind, schema, problem) from problem
         yield Fact(
             happened,
             position,
@@ -169,13 +176,13 @@ def facts(rows: Iterable[Row], stream: str, branch: str) -> Iterator[Fact]:
             branch,
             version,
             actor,
-            positions(because) if because else (),
+            decode_positions(because) if because else (),
             request_id,
             recorded_us,
         )
 
 
-def positions(text: str | None) -> tuple[int, ...]:
+def decode_positions(text: str | None) -> tuple[int, ...]:
     """Decode the positions of a stored `because`.
 
     Raises:
@@ -185,7 +192,7 @@ def positions(text: str | None) -> tuple[int, ...]:
         return _decode_positions(text) if text else ()
     except (msgspec.MsgspecError, TypeError) as problem:
         raise Corrupt(
-            f"the `because` of a record cannot be decoded: {problem}", hint=RESTORE
+            f"the `because` of a record cannot be decoded: {problem}", hint=RESTORE_HINT
         ) from problem
 
 
@@ -194,11 +201,11 @@ def encode_positions(because: tuple[int, ...]) -> str | None:
     return _encode(because).decode() if because else None
 
 
-def moment(microseconds: int) -> datetime:
+def from_microseconds(microseconds: int) -> datetime:
     """Convert a stored time to an aware datetime."""
     return EPOCH + timedelta(microseconds=microseconds)
 
 
-def microseconds(at: datetime) -> int:
+def to_microseconds(at: datetime) -> int:
     """Convert an aware datetime to microseconds, as the log stores it."""
     return (at - EPOCH) // MICROSECOND

@@ -11,17 +11,17 @@ from typing import TypeVar
 
 from psycopg.errors import UndefinedTable
 
-from everloop.log.postgres.connection import Connection, Line
-from everloop.log.postgres.schema import MIGRATING, Tenant
-from everloop.log.postgres.scrub import rewrite
+from everloop.log.postgres.connection import Connection, ReconnectingConnection
+from everloop.log.postgres.schema import MIGRATION_LOCK, TenantStatements
+from everloop.log.postgres.scrub import rewrite_table
 
 T = TypeVar("T")
 
 
-class PostgresDepot:
+class PostgresBlobStore:
     """The files of one tenant, over a connection of its own."""
 
-    def __init__(self, line: Line, tenant: Tenant) -> None:
+    def __init__(self, line: ReconnectingConnection, tenant: TenantStatements) -> None:
         self._line = line
         self._sql = tenant.depot
         self._lock = Lock()  # the connection is not thread-safe
@@ -38,7 +38,7 @@ class PostgresDepot:
                 db.execute(self._sql.put, (digest, content))
             except UndefinedTable:  # this is the first file
                 with db.transaction():
-                    db.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
+                    db.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
                     db.execute(self._sql.make)
                 db.execute(self._sql.put, (digest, content))
 
@@ -61,7 +61,7 @@ class PostgresDepot:
         """
         return self._run(lambda db: _first_row(db, self._sql.has, digest)) is not None
 
-    def renew(self, digest: str) -> bool:
+    def touch(self, digest: str) -> bool:
         """Reset the age of a file, so that clean-up leaves it; False if it does not exist.
 
         Raises:
@@ -69,7 +69,7 @@ class PostgresDepot:
         """
         return self._run(lambda db: _update(db, self._sql.renew, digest)) > 0
 
-    def settle(self, digests: list[str]) -> None:
+    def mark_old(self, digests: list[str]) -> None:
         """Mark files as old: no message that will refer to them is still to come.
 
         Raises:
@@ -77,7 +77,7 @@ class PostgresDepot:
         """
         self._run(lambda db: _update(db, self._sql.settle, digests))
 
-    def drop(self, digests: list[str], *, wanted: list[str], unsent_s: float) -> None:
+    def erase(self, digests: list[str], *, wanted: list[str], unsent_s: float) -> None:
         """Erase these files for good, and old files that are not in `wanted`.
 
         Raises:
@@ -102,7 +102,7 @@ class PostgresDepot:
         def scrub(db: Connection) -> None:
             row = db.execute(self._sql.marked).fetchone()
             if row and row[0]:
-                rewrite(db, self._sql.scrub)
+                rewrite_table(db, self._sql.scrub)
                 db.execute(self._sql.unmark)
 
         self._run(scrub)
@@ -110,11 +110,11 @@ class PostgresDepot:
     def close(self) -> None:
         """Close the connection."""
         with self._lock:
-            self._line.drop()
+            self._line.disconnect()
 
     def _run(self, act: Callable[[Connection], T]) -> T:
         with self._lock:
-            return self._line.insist(act)
+            return self._line.run_with_retry(act)
 
 
 def _update(db: Connection, change: bytes, which: str | list[str]) -> int:

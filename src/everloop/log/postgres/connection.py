@@ -16,7 +16,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 
 from everloop.errors import Corrupt, EverloopError, Invalid, Unavailable
-from everloop.ports import Patience
+from everloop.ports import BusyHandler
 
 T = TypeVar("T")
 Connection: TypeAlias = psycopg.Connection[TupleRow]
@@ -45,19 +45,19 @@ SELECT set_config('lock_timeout', %s, false),
 """
 
 
-class Line:
+class ReconnectingConnection:
     """One connection, opened on demand and reopened when it broke. Not thread-safe."""
 
-    def __init__(self, url: str, patience: Patience, *, lock_wait_s: float) -> None:
+    def __init__(self, url: str, patience: BusyHandler, *, lock_wait_s: float) -> None:
         self.place = _display_name(url)
         self._url = url
         self._patience = patience
         self._lock_wait_s = lock_wait_s
-        self.silent_max_s = 0.0  # the server closes an idle session after this time; 0: never
+        self.idle_max_s = 0.0  # the server closes an idle session after this time; 0: never
         self._db: Connection | None = None
         self._reachable = False  # whether the last attempt to connect succeeded
 
-    def connected(self) -> Connection:
+    def connect(self) -> Connection:
         """The open connection; if it broke, reconnect for as long as `patience` allows.
 
         Raises:
@@ -74,24 +74,24 @@ class Line:
                 # After one timeout, do not wait again until the server was reachable once.
                 if _is_permanent(problem) or not self._reachable or not self._patience(tries):
                     self._reachable = False
-                    raise self.failed(problem) from problem
+                    raise self.translate_error(problem) from problem
                 tries += 1
             else:
                 return self._db
 
-    def insist(self, act: Callable[[Connection], T]) -> T:
+    def run_with_retry(self, act: Callable[[Connection], T]) -> T:
         """Run an idempotent function; if the connection breaks, run it again on a new one.
 
         Raises:
             Unavailable: the server cannot be reached, or refuses.
         """
         for tries in count(1):
-            db = self.connected()
+            db = self.connect()
             try:
                 return act(db)
             except psycopg.Error as problem:
                 if not db.closed or tries == TRIES_MAX:
-                    raise self.failed(problem) from problem
+                    raise self.translate_error(problem) from problem
         raise AssertionError("it returns or raises")
 
     def roll_back(self) -> None:
@@ -102,15 +102,15 @@ class Line:
         try:
             db.execute(b"ROLLBACK")
         except psycopg.Error:
-            self.drop()
+            self.disconnect()
 
-    def drop(self) -> None:
+    def disconnect(self) -> None:
         """Close the connection, and with it any open transaction."""
         if self._db is not None:
             self._db.close()
             self._db = None
 
-    def failed(self, problem: psycopg.Error) -> EverloopError:
+    def translate_error(self, problem: psycopg.Error) -> EverloopError:
         """Translate a driver error into ours, with a hint."""
         return _translate(problem, self.place)
 
@@ -132,7 +132,7 @@ class Line:
         if db.info.server_version < OLDEST_SERVER:
             raise psycopg.NotSupportedError("PostgreSQL is older than 14")
         lock_wait_ms = max(1, round(self._lock_wait_s * 1000))  # 0 would mean no limit
-        waits = (f"{lock_wait_ms}ms", f"{STALLED_AFTER_S}s", f"{self.silent_max_s}s")
+        waits = (f"{lock_wait_ms}ms", f"{STALLED_AFTER_S}s", f"{self.idle_max_s}s")
         db.execute(_SESSION_SETTINGS, waits)
 
 

@@ -19,12 +19,12 @@ import apsw
 
 from everloop.errors import Corrupt, EverloopError, Unavailable
 from everloop.log.log import Log
-from everloop.log.postgres.connection import Connection, Line
-from everloop.log.postgres.schema import Tenant
+from everloop.log.postgres.connection import Connection, ReconnectingConnection
+from everloop.log.postgres.schema import TenantStatements
 from everloop.log.read.reader import Reader
-from everloop.log.replica_lag import Level, LevelMark
-from everloop.log.sql_rows import number
-from everloop.log.write.append import Copy
+from everloop.log.replica_lag import SyncPoint, SyncPointFile
+from everloop.log.sql_rows import query_int
+from everloop.log.write.append import Replica
 from everloop.ports import World
 
 LOOK_EVERY_S = 1.0
@@ -38,16 +38,21 @@ _NEWEST_PURGE = "SELECT max(position) FROM log_retractions WHERE everywhere"
 class CatchUp(Protocol):
     """Copies missing records into a copy, in its transaction; returns whether it is up to date."""
 
-    def __call__(self, copy: Copy, *, at_once: bool) -> bool:
+    def __call__(self, copy: Replica, *, at_once: bool) -> bool:
         """Copy all missing records, or one page."""
         ...
 
 
-class Follower:
+class ReplicaFollower:
     """A thread with its own connection that listens for new records at the server."""
 
     def __init__(
-        self, log: Log, catch_up: CatchUp, line: Line, tenant: Tenant, world: World
+        self,
+        log: Log,
+        catch_up: CatchUp,
+        line: ReconnectingConnection,
+        tenant: TenantStatements,
+        world: World,
     ) -> None:
         self._log = log
         self._catch_up = catch_up
@@ -55,7 +60,7 @@ class Follower:
         self._tenant = tenant
         self._entropy, self._clock = world.entropy, world.clock
         self._scrub_mark = Path(f"{log.file.path}.scrubbed")
-        self._level = LevelMark(log.file.path)
+        self._level = SyncPointFile(log.file.path)
         self._checked = 0  # position up to which nothing is left to scrub
         self._failures = 0
         self._tried = threading.Event()  # set after the first attempt to follow
@@ -78,11 +83,11 @@ class Follower:
         os.write(self._wake_write, b"!")
         if self._thread.is_alive():
             self._thread.join()
-        self._line.drop()
+        self._line.disconnect()
         os.close(self._wake_read)
         os.close(self._wake_write)
 
-    def trouble(self) -> EverloopError | None:
+    def problem(self) -> EverloopError | None:
         """Why replication does not work now; None if it works."""
         self._tried.wait(LOOK_EVERY_S)
         problem = self._problem
@@ -94,7 +99,7 @@ class Follower:
             hint=getattr(problem, "hint", "") or "Check the server's log; Everloop keeps trying.",
         )
 
-    def scrubbed(self) -> None:
+    def mark_scrubbed(self) -> None:
         """Record that the file was scrubbed after the newest purge in it."""
         self._scrub_mark.write_text(str(self._newest_purge()))
 
@@ -105,13 +110,13 @@ class Follower:
             except Exception as problem:  # noqa: BLE001 - the thread's outermost frame
                 self._problem = problem
                 self._tried.set()
-                self._line.drop()
+                self._line.disconnect()
                 self._closed.wait(self._pause_s())
                 self._failures += 1
 
     def _follow(self) -> None:
         """Follow until something fails or `close` is called."""
-        db = self._line.connected()
+        db = self._line.connect()
         db.execute(self._tenant.listen)
         self._pull()  # what was announced before we listened
         self._failures, self._problem = 0, None
@@ -126,7 +131,7 @@ class Follower:
                 if due:
                     db.execute(b"SELECT")  # so that a dead connection is noticed
                     next_poll = time.monotonic() + LOOK_EVERY_S
-                if self._announced(db) > self._log.scribe.head or due:
+                if self._announced(db) > self._log.transactions.head or due:
                     self._pull()
                 if due:
                     self._note_level()
@@ -139,19 +144,19 @@ class Follower:
         """Bring the copy up to date, one page at a time, so that writers can run in between."""
         level = False
         while not level and not self._closed.is_set():
-            with self._log.writer.pen:
+            with self._log.commit_queue.write_lock:
                 level = self._adopt_page()
-                head = self._log.scribe.head
+                head = self._log.transactions.head
                 if head != self._checked:
-                    self._log.heard(head)
-                    self._log.upkeep.written(head)
+                    self._log.notify_followers(head)
+                    self._log.maintenance.note_commit(head)
         self._scrub_if_due()
 
     def _note_level(self) -> None:
-        self._level.note(Level(self._clock.now(), self._log.scribe.head))
+        self._level.save(SyncPoint(self._clock.now(), self._log.transactions.head))
 
     def _adopt_page(self) -> bool:
-        scribe = self._log.scribe
+        scribe = self._log.transactions
 
         def act(_: Reader) -> bool:
             return self._catch_up(scribe, at_once=False)
@@ -166,20 +171,20 @@ class Follower:
         return scribe.transaction(act)
 
     def _scrub_if_due(self) -> None:
-        head = self._log.scribe.head
+        head = self._log.transactions.head
         if head == self._checked:
             return
         if self._newest_purge() > self._read_scrub_mark():
-            with self._log.writer.pen:
-                self._log.scribe.close()
-                self._log.upkeep.scrub()
-            self._log.upkeep.purged_elsewhere()
-            self.scrubbed()
+            with self._log.commit_queue.write_lock:
+                self._log.transactions.close()
+                self._log.maintenance.scrub()
+            self._log.maintenance.clean_after_remote_purge()
+            self.mark_scrubbed()
         self._checked = head
 
     def _newest_purge(self) -> int:
         with self._log.file.reading() as reader:
-            return number(reader.db, _NEWEST_PURGE)
+            return query_int(reader.db, _NEWEST_PURGE)
 
     def _read_scrub_mark(self) -> int:
         try:

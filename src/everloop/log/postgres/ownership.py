@@ -18,7 +18,7 @@ import psycopg
 
 from everloop.errors import EverloopError, Unavailable
 from everloop.log.ownership import Claim
-from everloop.log.postgres.connection import Connection, Line
+from everloop.log.postgres.connection import Connection, ReconnectingConnection
 
 SIGN_EVERY_S = 1.0
 LOST_AFTER_S = 3.0
@@ -26,11 +26,11 @@ FREED_AFTER_S = 6.0
 _PEER_CLOSED = getattr(select, "POLLRDHUP", 0)  # where it is missing, only POLLHUP is reported
 
 
-class PostgresOwners:
+class PostgresClaimStore:
     """The claims of one node."""
 
-    def __init__(self, line: Line, scope: str) -> None:
-        line.silent_max_s = FREED_AFTER_S
+    def __init__(self, line: ReconnectingConnection, scope: str) -> None:
+        line.idle_max_s = FREED_AFTER_S
         self._line = line
         self._scope = scope
         self._claimed: dict[str, object] = {}
@@ -83,7 +83,7 @@ class PostgresOwners:
             with contextlib.suppress(Unavailable):  # it was not alive; try a new session below
                 return self._query("SELECT pg_try_advisory_lock(%s)", self._key(name))
         self._lose()
-        self._session = self._line.connected()
+        self._session = self._line.connect()
         return self._query("SELECT pg_try_advisory_lock(%s)", self._key(name))
 
     def _query(self, question: LiteralString, key: int) -> bool:
@@ -93,7 +93,7 @@ class PostgresOwners:
             row = self._session.execute(question, (key,)).fetchone()
         except psycopg.Error as problem:
             self._lose()
-            raise self._line.failed(problem) from problem
+            raise self._line.translate_error(problem) from problem
         self._heartbeat_at = began
         return bool(row and row[0])
 
@@ -101,7 +101,7 @@ class PostgresOwners:
         """Count all claims as lost and end the session."""
         self._claimed.clear()
         self._session = None
-        self._line.drop()
+        self._line.disconnect()
 
     def _start_heartbeat(self) -> None:
         if self._thread is None:

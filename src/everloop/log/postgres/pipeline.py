@@ -26,14 +26,14 @@ _SUCCESS = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 _INTEGER = struct.Struct(">q")
 
 
-class Call(NamedTuple):
+class PreparedCall(NamedTuple):
     """A call of a prepared statement, with its values in binary format."""
 
     statement: str
     values: Row = ()
 
 
-class Trip:
+class Pipeline:
     """Pipelined round trips over one connection, which nobody else uses meanwhile."""
 
     def __init__(self, db: Connection, statements: Mapping[str, bytes]) -> None:
@@ -42,7 +42,7 @@ class Trip:
         self._socket = select.poll()
         self._unprepared = dict(statements)
 
-    def make(self, calls: Sequence[Call]) -> list[list[Row]]:
+    def execute(self, calls: Sequence[PreparedCall]) -> list[list[Row]]:
         """Run all calls in order, up to the first failure; returns the rows of each call.
 
         The first use of a statement prepares it, with one more round trip.
@@ -63,7 +63,7 @@ class Trip:
             _check(result)
         return [_rows(result) for result in results]
 
-    def _send_and_receive(self, calls: Sequence[Call]) -> list[pq.abc.PGresult]:
+    def _send_and_receive(self, calls: Sequence[PreparedCall]) -> list[pq.abc.PGresult]:
         self._pgconn.enter_pipeline_mode()
         for name, values in calls:
             formats = [pq.Format.BINARY] * len(values)
@@ -109,12 +109,12 @@ def _rows(result: pq.abc.PGresult) -> list[Row]:
 # -- values ---------------------------------------------------------------------------------------
 
 
-def pack(number: int) -> bytes:
+def pack_int(number: int) -> bytes:
     """Encode a bigint in the server's binary format."""
     return _INTEGER.pack(number)
 
 
-def unpack(value: Value) -> int:
+def unpack_int(value: Value) -> int:
     """Decode a bigint from the server's binary format."""
     assert value is not None, "the queries return no NULL here"
     number: int = _INTEGER.unpack(value)[0]
@@ -143,7 +143,7 @@ def _identity(value: bytes) -> bytes:
 
 
 _CODECS: dict[Any, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]] = {
-    int: (pack, unpack),
+    int: (pack_int, unpack_int),
     str: (str.encode, bytes.decode),
     bytes: (_identity, _identity),
 }

@@ -16,8 +16,8 @@ from everloop.errors import Corrupt
 from everloop.log.postgres.connection import Connection
 from everloop.log.schema import COLUMNS
 
-INSERTS = (128, 32, 8, 4, 2, 1)  # row counts for which there is an insert statement
-MIGRATING = 0x45564C50_0001  # advisory lock for creating tables
+INSERT_ROW_COUNTS = (128, 32, 8, 4, 2, 1)  # row counts for which there is an insert statement
+MIGRATION_LOCK = 0x45564C50_0001  # advisory lock for creating tables
 
 _LOG = """
 CREATE TABLE everloop.tenants (
@@ -125,7 +125,7 @@ class DepotStatements(NamedTuple):
     unmark: bytes
 
 
-class Tenant(NamedTuple):
+class TenantStatements(NamedTuple):
     """A tenant's id in the database, and the SQL statements for its tables."""
 
     id: int
@@ -135,7 +135,7 @@ class Tenant(NamedTuple):
     depot: DepotStatements
 
 
-def find_tenant(db: Connection, name: str) -> Tenant:
+def find_tenant(db: Connection, name: str) -> TenantStatements:
     """Find a tenant by name, creating the tables and its partition if needed.
 
     Raises:
@@ -144,16 +144,16 @@ def find_tenant(db: Connection, name: str) -> Tenant:
     known = _tenant_id(db, name) if _version(db) == len(MIGRATIONS) else None
     if known is None:
         with db.transaction():
-            db.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
+            db.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
             _migrate(db)
             known = _tenant_id(db, name) or _create_tenant(db, name)
-    return Tenant(
+    return TenantStatements(
         known,
         listen=_for_tenant("LISTEN {listen}", known),
         scrub=_for_tenant("VACUUM (FULL, ANALYZE) {log}", known),
         statements={
             **{name: _for_tenant(text, known) for name, text in _STATEMENTS.items()},
-            **{f"insert {rows}": _insert(rows, known) for rows in INSERTS},
+            **{f"insert {rows}": _insert(rows, known) for rows in INSERT_ROW_COUNTS},
         },
         depot=_file_statements(known),
     )

@@ -7,8 +7,8 @@ rewrite waits until no session can see the old rows.
 import time
 
 from everloop.errors import Unavailable
-from everloop.log.postgres.connection import Connection, Line
-from everloop.log.postgres.schema import Tenant
+from everloop.log.postgres.connection import Connection, ReconnectingConnection
+from everloop.log.postgres.schema import TenantStatements
 
 TRIES = 50
 PAUSE_S = 0.1
@@ -19,19 +19,19 @@ _OLDER_SESSIONS = """SELECT count(*) FROM pg_stat_activity
     AND greatest(age(backend_xmin), age(backend_xid)) > age(%s::xid)"""
 
 
-def scrub(line: Line, tenant: Tenant) -> None:
+def scrub_log_table(line: ReconnectingConnection, tenant: TenantStatements) -> None:
     """Rewrite the log table of a tenant, and close the connection.
 
     Raises:
         Unavailable: a session kept the old rows visible for too long.
     """
     try:
-        line.insist(lambda db: rewrite(db, tenant.scrub))
+        line.run_with_retry(lambda db: rewrite_table(db, tenant.scrub))
     finally:
-        line.drop()
+        line.disconnect()
 
 
-def rewrite(db: Connection, statement: bytes) -> None:
+def rewrite_table(db: Connection, statement: bytes) -> None:
     """Rewrite a table as soon as no session can see its old rows.
 
     Raises:

@@ -25,17 +25,24 @@ from everloop.log.model.facts import Purged
 from everloop.log.model.limits import Limits
 from everloop.log.model.record import Record, fact_of
 from everloop.log.opening import open_log
-from everloop.log.postgres.blobs import PostgresDepot
-from everloop.log.postgres.connection import Connection, Line
-from everloop.log.postgres.follower import Follower
-from everloop.log.postgres.ownership import PostgresOwners
-from everloop.log.postgres.pipeline import Call, Trip, pack, pack_record, unpack, unpack_record
-from everloop.log.postgres.schema import INSERTS, Tenant, find_tenant
-from everloop.log.postgres.scrub import scrub
+from everloop.log.postgres.blobs import PostgresBlobStore
+from everloop.log.postgres.connection import Connection, ReconnectingConnection
+from everloop.log.postgres.follower import ReplicaFollower
+from everloop.log.postgres.ownership import PostgresClaimStore
+from everloop.log.postgres.pipeline import (
+    Pipeline,
+    PreparedCall,
+    pack_int,
+    pack_record,
+    unpack_int,
+    unpack_record,
+)
+from everloop.log.postgres.schema import INSERT_ROW_COUNTS, TenantStatements, find_tenant
+from everloop.log.postgres.scrub import scrub_log_table
 from everloop.log.read.projection import Projection
-from everloop.log.sqlite.file import delete
-from everloop.log.write.append import Copy
-from everloop.ports import Patience, World
+from everloop.log.sqlite.file import delete_log_file
+from everloop.log.write.append import Replica
+from everloop.ports import BusyHandler, World
 
 PAGE = 500  # records fetched at once
 
@@ -57,25 +64,25 @@ def open_postgres_log(
     """
     bounds = limits or Limits()
 
-    def line(patience: Patience = world.patience) -> Line:
-        return Line(url, patience, lock_wait_s=bounds.lock_wait_s)
+    def line(patience: BusyHandler = world.patience) -> ReconnectingConnection:
+        return ReconnectingConnection(url, patience, lock_wait_s=bounds.lock_wait_s)
 
     main = line()
     try:
-        place = main.insist(lambda db: find_tenant(db, tenant))
+        place = main.run_with_retry(lambda db: find_tenant(db, tenant))
         sequencer = PostgresSequencer(main, place)
         log = _open_copy(path, projections, world, bounds, sequencer)
     except BaseException:
-        main.drop()
+        main.disconnect()
         raise
-    follower = Follower(log, sequencer.catch_up, line(_no_retry), place, world)
-    log.owners = PostgresOwners(line(), f"{place.id} {tenant}")
-    log.depot = depot = PostgresDepot(line(), place)
-    log.scrubbers += [follower.scrubbed, lambda: scrub(line(), place), depot.scrub]
-    log.scribe.gather = log.writer.gather
-    log.closers += [follower.close, depot.close, main.drop]
-    log.watches.append(follower.trouble)
-    log.original = partial(_server_records, line, place)
+    follower = ReplicaFollower(log, sequencer.catch_up, line(_no_retry), place, world)
+    log.claims = PostgresClaimStore(line(), f"{place.id} {tenant}")
+    log.blobs = depot = PostgresBlobStore(line(), place)
+    log.after_scrub += [follower.mark_scrubbed, lambda: scrub_log_table(line(), place), depot.scrub]
+    log.transactions.add_late_arrivals = log.commit_queue.add_late_arrivals
+    log.on_close += [follower.close, depot.close, main.disconnect]
+    log.health_checks.append(follower.problem)
+    log.primary = partial(_server_records, line, place)
     try:
         follower.start()
     except BaseException:
@@ -96,16 +103,16 @@ class _Reply(NamedTuple):
 class PostgresSequencer:
     """Takes the tenant's write lock across all nodes. Callers hold the local write lock."""
 
-    def __init__(self, line: Line, tenant: Tenant) -> None:
+    def __init__(self, line: ReconnectingConnection, tenant: TenantStatements) -> None:
         self._line = line
         self._tenant = tenant
-        self._trip: Trip | None = None
+        self._trip: Pipeline | None = None
         self._rejected_position = 0
 
-    def begin(self, copy: Copy) -> int:
+    def begin(self, copy: Replica) -> int:
         """Become the only writer, bring the copy up to date, and return the time in µs."""
         while True:
-            answer = self._sync(copy, [Call("begin")], "turn")
+            answer = self._sync(copy, [PreparedCall("begin")], "turn")
             if copy.head == answer.head:
                 return answer.now_us
             self.abort()  # other nodes must not wait while we read much
@@ -124,13 +131,13 @@ class PostgresSequencer:
         try:
             self._write(self._trip, records)
         except psycopg.Error as problem:
-            raise self._line.failed(problem) from problem
+            raise self._line.translate_error(problem) from problem
 
     def abort(self) -> None:
         """Release the write lock without writing."""
         self._line.roll_back()
 
-    def catch_up(self, copy: Copy, *, at_once: bool = True) -> bool:
+    def catch_up(self, copy: Replica, *, at_once: bool = True) -> bool:
         """Copy missing records, all or one page; returns whether the copy is up to date.
 
         Takes no write lock, so others can write. Runs in the open transaction of the copy.
@@ -140,12 +147,14 @@ class PostgresSequencer:
             if copy.head >= answer.head or not at_once:
                 return copy.head >= answer.head
 
-    def _sync(self, copy: Copy, before: Sequence[Call], question: str) -> _Reply:
+    def _sync(self, copy: Replica, before: Sequence[PreparedCall], question: str) -> _Reply:
         """Query the server and copy new records; replace a copy that cannot be trusted."""
-        tip = copy.tip()
-        answer = self._line.insist(partial(self._query, tip[0] if tip else 0, before, question))
+        tip = copy.head_and_digest()
+        answer = self._line.run_with_retry(
+            partial(self._query, tip[0] if tip else 0, before, question)
+        )
         if tip is None or not _is_prefix(*tip, answer):
-            copy.renew()
+            copy.recreate()
         elif answer.news or tip[0] == answer.head:
             self._adopt(copy, answer.news)
         else:
@@ -155,34 +164,40 @@ class PostgresSequencer:
             )
         return answer
 
-    def _adopt(self, copy: Copy, records: Sequence[Record]) -> None:
+    def _adopt(self, copy: Replica, records: Sequence[Record]) -> None:
         try:
-            copy.adopt(records)
+            copy.apply_records(records)
         except Corrupt:
             position = copy.head + 1
             if position == self._rejected_position:
                 raise  # the new copy fails too, so the server's records are damaged
             self._rejected_position = position
-            copy.renew()
+            copy.recreate()
 
     def _query(
-        self, position: int, before: Sequence[Call], question: str, db: Connection
+        self, position: int, before: Sequence[PreparedCall], question: str, db: Connection
     ) -> _Reply:
         if self._trip is None or self._trip.db is not db:
-            self._trip = Trip(db, self._tenant.statements)
-        at, upto = pack(position), pack(position + PAGE)
-        *_, found, news = self._trip.make([*before, Call(question, [at]), Call("news", [at, upto])])
+            self._trip = Pipeline(db, self._tenant.statements)
+        at, upto = pack_int(position), pack_int(position + PAGE)
+        *_, found, news = self._trip.execute(
+            [*before, PreparedCall(question, [at]), PreparedCall("news", [at, upto])]
+        )
         if not found:
             raise Corrupt(
                 "the tenant is missing at the server", hint="Restore the database from its backup."
             )
         head, digest, now_us = found[0]
-        return _Reply(unpack(head), digest, [unpack_record(row) for row in news], unpack(now_us))
+        return _Reply(
+            unpack_int(head), digest, [unpack_record(row) for row in news], unpack_int(now_us)
+        )
 
-    def _write(self, trip: Trip, records: Sequence[Record]) -> None:
-        erasures = [Call("erase", [pack(position)]) for position in _purged_positions(records)]
-        moving = Call("move", [pack(records[-1].position)])
-        trip.make([*_inserts(records), *erasures, moving, Call("commit")])
+    def _write(self, trip: Pipeline, records: Sequence[Record]) -> None:
+        erasures = [
+            PreparedCall("erase", [pack_int(position)]) for position in _purged_positions(records)
+        ]
+        moving = PreparedCall("move", [pack_int(records[-1].position)])
+        trip.execute([*_inserts(records), *erasures, moving, PreparedCall("commit")])
 
 
 def _open_copy(
@@ -198,7 +213,7 @@ def _open_copy(
     except Corrupt as problem:
         if not isinstance(problem.__cause__, apsw.Error):
             raise
-    delete(path)
+    delete_log_file(path)
     return open_log(path, projections, world=world, limits=limits, sequencer=sequencer)
 
 
@@ -208,19 +223,21 @@ def _no_retry(tries: int) -> bool:
 
 
 def _server_records(
-    line: Callable[[], Line], tenant: Tenant, after: int, upto: int
+    line: Callable[[], ReconnectingConnection], tenant: TenantStatements, after: int, upto: int
 ) -> list[Record]:
     """The server's records in (after, upto], over a new connection."""
     fresh = line()
 
     def ask(db: Connection) -> list[Record]:
-        (found,) = Trip(db, tenant.statements).make([Call("news", [pack(after), pack(upto)])])
+        (found,) = Pipeline(db, tenant.statements).execute(
+            [PreparedCall("news", [pack_int(after), pack_int(upto)])]
+        )
         return [unpack_record(row) for row in found]
 
     try:
-        return fresh.insist(ask)
+        return fresh.run_with_retry(ask)
     finally:
-        fresh.drop()
+        fresh.disconnect()
 
 
 def _is_prefix(position: int, digest: bytes, answer: _Reply) -> bool:
@@ -228,13 +245,15 @@ def _is_prefix(position: int, digest: bytes, answer: _Reply) -> bool:
     return position <= answer.head and (position == 0 or digest == answer.digest)
 
 
-def _inserts(records: Sequence[Record]) -> Iterator[Call]:
+def _inserts(records: Sequence[Record]) -> Iterator[PreparedCall]:
     """Insert calls for these records, as few as possible."""
     start = 0
-    for rows in INSERTS:
+    for rows in INSERT_ROW_COUNTS:
         while len(records) - start >= rows:
             chosen = records[start : start + rows]
-            yield Call(f"insert {rows}", [v for record in chosen for v in pack_record(record)])
+            yield PreparedCall(
+                f"insert {rows}", [v for record in chosen for v in pack_record(record)]
+            )
             start += rows
 
 

@@ -18,7 +18,7 @@ from everloop.log.model.event import Unknown
 from everloop.log.model.limits import Limits
 from everloop.log.model.record import Fact
 from everloop.log.read.reader import Reader
-from everloop.log.sql_rows import one
+from everloop.log.sql_rows import query_one
 
 S = TypeVar("S")
 
@@ -58,14 +58,14 @@ _NEWEST = (
 )
 
 
-class States:
+class StateCache:
     """The cached states of one file, folded on demand."""
 
     def __init__(self, limits: Limits) -> None:
         self._snapshot_every = limits.snapshot_every
         self._snapshots_kept = limits.snapshots_kept
         self._kept_max = limits.states_kept
-        self.kept: OrderedDict[StreamKey, dict[str, CacheEntry]] = OrderedDict()
+        self.cached: OrderedDict[StreamKey, dict[str, CacheEntry]] = OrderedDict()
         self._lock = threading.Lock()
 
     def load(
@@ -89,7 +89,7 @@ class States:
     def advance(self, place: StreamKey, facts: Sequence[Fact]) -> None:
         """Fold newly appended facts into the cached states of their stream."""
         with self._lock:
-            here = self.kept.get(place, {})
+            here = self.cached.get(place, {})
             for key, (fold, kept) in list(here.items()):
                 if kept.version == facts[0].version - 1:
                     value = kept.value
@@ -102,12 +102,12 @@ class States:
     def clear(self) -> None:
         """Clear the in-memory cache, for example after a rollback."""
         with self._lock:
-            self.kept.clear()
+            self.cached.clear()
 
     def _fold(
         self, reader: Reader, fold: Fold[Any], stream: str, branch: Branch, sight: Sight
     ) -> CachedState:
-        tail = reader.tail(stream, branch)
+        tail = reader.stream_head(stream, branch)
         hidden = _hidden_digest(reader, stream, sight)
         place = (stream, branch.name)
         start = self._cached(place, fold, tail.version, hidden)
@@ -128,17 +128,17 @@ class States:
         self, place: StreamKey, fold: Fold[Any], version: int, hidden: str
     ) -> CachedState | None:
         with self._lock:
-            found = self.kept.get(place, {}).get(fold.key)
+            found = self.cached.get(place, {}).get(fold.key)
         if found and found[1].version <= version and found[1].hidden == hidden:
             return found[1]
         return None
 
     def _put(self, place: StreamKey, fold: Fold[Any], kept: CachedState) -> None:
         with self._lock:
-            self.kept.setdefault(place, {})[fold.key] = (fold, kept)
-            self.kept.move_to_end(place)
-            while len(self.kept) > self._kept_max:
-                self.kept.popitem(last=False)
+            self.cached.setdefault(place, {})[fold.key] = (fold, kept)
+            self.cached.move_to_end(place)
+            while len(self.cached) > self._kept_max:
+                self.cached.popitem(last=False)
 
     def _save(
         self, reader: Reader, fold: Fold[Any], stream: str, branch: Branch, kept: CachedState
@@ -168,7 +168,7 @@ def _snapshot(
 ) -> CachedState:
     """The newest snapshot that is valid on a branch, or an empty state."""
     for name, cap in branch.lineage():
-        row = one(reader.db, _NEWEST, (fold.key, stream, name, cap, hidden))
+        row = query_one(reader.db, _NEWEST, (fold.key, stream, name, cap, hidden))
         if row is not None:
             value = msgspec.msgpack.decode(row[0], type=fold.state)
             return CachedState(value, row[1], row[2], hidden, row[1])
@@ -179,7 +179,7 @@ def _hidden_digest(reader: Reader, stream: str, sight: Sight) -> str:
     """A digest of the positions of this stream that are hidden in a sight; empty if none are."""
     if not reader.has_hidden(stream):
         return ""
-    reader.look(sight)
+    reader.use_sight(sight)
     rows = reader.rows(
         """
         WITH RECURSIVE needed (branch) AS (

@@ -16,12 +16,12 @@ from typing import ClassVar
 import apsw
 import msgspec
 
-from everloop.log.model.branches import ALL, Branches, Sight
+from everloop.log.model.branches import POSITION_MAX, Branches, Sight
 from everloop.log.model.event import is_superseding, lasting_kinds
 from everloop.log.model.facts import BranchForked, BranchPlanted, BranchStood, Purged, Retracted
 from everloop.log.model.record import Fact
 from everloop.log.read.projection import Projection, on
-from everloop.log.sql_rows import rows
+from everloop.log.sql_rows import query_rows
 
 _DERIVED_CLOSURE = """
 WITH RECURSIVE gone(position) AS (
@@ -144,23 +144,27 @@ class Lineage(Projection):
         """Keep all rows: there is no text in them, and the sources of purged facts stay."""
 
 
-def closure(db: apsw.Connection, positions: Iterable[int]) -> list[int]:
+def derived_closure(db: apsw.Connection, positions: Iterable[int]) -> list[int]:
     """These facts and everything derived from them, on every branch."""
     return [
         row[0]
-        for row in rows(db, _DERIVED_CLOSURE, (msgspec.json.encode(list(positions)).decode(),))
+        for row in query_rows(
+            db, _DERIVED_CLOSURE, (msgspec.json.encode(list(positions)).decode(),)
+        )
     ]
 
 
-def load_branches(db: apsw.Connection, into: Branches, after: int = 0, upto: int = ALL) -> None:
+def load_branches(
+    db: apsw.Connection, into: Branches, after: int = 0, upto: int = POSITION_MAX
+) -> None:
     """Add the branch facts in (after, upto] to the branches in memory."""
-    for act, branch, parent, at in rows(db, _BRANCHES, (after, upto)):
+    for act, branch, parent, at in query_rows(db, _BRANCHES, (after, upto)):
         if act == "planted":
-            into.plant(branch)
+            into.add_root(branch)
         elif act == "forked":
-            into.fork(branch, parent, at)
+            into.add_fork(branch, parent, at)
         else:
-            into.stand(branch)
+            into.switch(branch)
 
 
 def active_retractions(
@@ -171,10 +175,10 @@ def active_retractions(
     A preview passes `without`: retractions to leave out, as if they had been retracted.
     """
     active: set[int] = set()
-    for position, branch, everywhere in rows(db, _RETRACTIONS):
+    for position, branch, everywhere in query_rows(db, _RETRACTIONS):
         if position in without or not (everywhere or sight.sees(branch, position)):
             continue
-        undoing = rows(db, "SELECT hidden_by FROM log_hidden WHERE position = ?", (position,))
+        undoing = query_rows(db, "SELECT hidden_by FROM log_hidden WHERE position = ?", (position,))
         if active.isdisjoint(row[0] for row in undoing):
             active.add(position)
     return sorted(active)
@@ -207,7 +211,7 @@ def _supersede(db: apsw.Connection, fact: Fact) -> None:
     """Hide what other streams derived from the fact that this one replaces."""
     lasting = msgspec.json.encode(lasting_kinds()).decode()
     replaced = (fact.because[0], fact.stream, fact.position, lasting)
-    stale = [row[0] for row in rows(db, _STALE, replaced)]
+    stale = [row[0] for row in query_rows(db, _STALE, replaced)]
     if stale:
         _hide(db, fact, stale, everywhere=False)
 
@@ -233,7 +237,7 @@ def _hide(db: apsw.Connection, fact: Fact, positions: Sequence[int], *, everywhe
         "INSERT INTO log_retractions VALUES (?, ?, ?)",
         (fact.position, fact.branch, int(everywhere)),
     )
-    for position in closure(db, positions):
+    for position in derived_closure(db, positions):
         db.execute(
             "INSERT INTO log_hidden SELECT ?1, ?2, stream FROM log WHERE position = ?1"
             " ON CONFLICT DO NOTHING",

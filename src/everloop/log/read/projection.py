@@ -13,22 +13,22 @@ from typing import Any, ClassVar, TypeVar
 
 import apsw
 
-from everloop.log.model.branches import ALL
+from everloop.log.model.branches import POSITION_MAX
 from everloop.log.model.event import Event
 from everloop.log.model.record import Fact
-from everloop.log.sql_rows import Row, number, rows
+from everloop.log.sql_rows import Row, query_int, query_rows
 
 Handler = Callable[[Any, apsw.Connection, Any, Fact], None]
-Added = tuple[str, Row]  # a statement that adds a row, and the row
-Adder = Callable[[Any, Any, Fact], Iterable[Added]]
+RowInsert = tuple[str, Row]  # a statement that adds a row, and the row
+Adder = Callable[[Any, Any, Fact], Iterable[RowInsert]]
 _Handling = tuple["Projection", Handler]
 _Adding = tuple["Projection", Adder]
 H = TypeVar("H", bound=Callable[..., None])
-A = TypeVar("A", bound=Callable[..., Iterable[Added]])
+A = TypeVar("A", bound=Callable[..., Iterable[RowInsert]])
 
 # A view's position is how far it has been folded, or ALL if every writer folds it. A writer that
-# does not know a view sets its position before the first append (`Views.keep_up`). So a commit need
-# not store the position of each view, which would be one more page to write.
+# does not know a view sets its position before the first append (`ProjectionSet.mark_current`). So
+# a commit need not store the position of each view, which would be one more page to write.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS views (
     name     TEXT PRIMARY KEY,
@@ -113,7 +113,7 @@ class Projection:
     def dump(self, db: apsw.Connection) -> Iterator[tuple[Any, ...]]:
         """Every row of every table in a fixed order, to compare two views."""
         for table in self.tables:
-            content = rows(db, f"SELECT * FROM {table}")  # noqa: S608 - our own names
+            content = query_rows(db, f"SELECT * FROM {table}")  # noqa: S608 - our own names
             yield (table, *sorted(content, key=repr))
 
     @property
@@ -122,7 +122,7 @@ class Projection:
         return type(self).fold is not Projection.fold
 
 
-class Views:
+class ProjectionSet:
     """The registered projections of one file, and how far each has been folded."""
 
     def __init__(self, projections: Iterable[Projection]) -> None:
@@ -136,7 +136,10 @@ class Views:
             for kind, adder in view.adders.items():
                 self._by_kind.setdefault(kind, ([], []))[1].append((view, adder))
         named = ", ".join(f"'{view.name}'" for view in self.all)
-        ours = f"UPDATE views SET position = {ALL} WHERE position < {ALL} AND name IN ({named})"  # noqa: S608
+        ours = (
+            f"UPDATE views SET position = {POSITION_MAX}"  # noqa: S608 - our own names
+            f" WHERE position < {POSITION_MAX} AND name IN ({named})"
+        )
         others = f"UPDATE views SET position = ?1 WHERE position > ?1 AND name NOT IN ({named})"  # noqa: S608
         self._keep_up_sql = (ours, others)
         self._min_position = f"SELECT min(position) FROM views WHERE name IN ({named})"  # noqa: S608
@@ -147,7 +150,7 @@ class Views:
         for view in self._outdated(db):
             self.reset(db, view)
 
-    def stale(self, db: apsw.Connection) -> bool:
+    def needs_install(self, db: apsw.Connection) -> bool:
         """Whether a view is missing, incomplete, or of another version than ours."""
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'views'").fetchone():
             return True
@@ -155,8 +158,8 @@ class Views:
 
     def _outdated(self, db: apsw.Connection) -> list[Projection]:
         """The views that must be folded from the beginning."""
-        known: dict[str, int] = dict(rows(db, "SELECT name, version FROM views"))
-        there = {name for (name,) in rows(db, "SELECT name FROM sqlite_master")}
+        known: dict[str, int] = dict(query_rows(db, "SELECT name, version FROM views"))
+        there = {name for (name,) in query_rows(db, "SELECT name FROM sqlite_master")}
         return [
             view
             for view in self.all
@@ -172,11 +175,13 @@ class Views:
 
     def position(self, db: apsw.Connection) -> int:
         """The position up to which all views have been folded."""
-        return min(number(db, self._min_position), number(db, "SELECT max(position) FROM log"))
+        return min(
+            query_int(db, self._min_position), query_int(db, "SELECT max(position) FROM log")
+        )
 
-    def behind(self, db: apsw.Connection, head: int) -> list[tuple[Projection, int]]:
+    def lagging(self, db: apsw.Connection, head: int) -> list[tuple[Projection, int]]:
         """The views that are not folded up to `head`, each with its position."""
-        at: dict[str, int] = dict(rows(db, "SELECT name, position FROM views"))
+        at: dict[str, int] = dict(query_rows(db, "SELECT name, position FROM views"))
         return [(view, at[view.name]) for view in self.all if at[view.name] < head]
 
     def fold(self, db: apsw.Connection, facts: Iterable[Fact]) -> None:
@@ -211,7 +216,7 @@ class Views:
             for view in self._by_handler:
                 view.trace(db, fact)
 
-    def keep_up(self, db: apsw.Connection, head: int) -> None:
+    def mark_current(self, db: apsw.Connection, head: int) -> None:
         """Mark our views as folded by every writer; views we do not know stay at `head`."""
         ours, others = self._keep_up_sql
         db.execute(ours)

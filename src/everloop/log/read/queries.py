@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from everloop.log.model.branches import ALL, Branches
+from everloop.log.model.branches import POSITION_MAX, Branches
 from everloop.log.model.facts import STREAM, BranchForked, BranchPlanted, BranchStood, Purged
-from everloop.log.model.record import Record, positions
-from everloop.log.read.lineage import closure, load_branches, visible
+from everloop.log.model.record import Record, decode_positions
+from everloop.log.read.lineage import derived_closure, load_branches, visible
 from everloop.log.read.reader import Reader
 from everloop.log.schema import COLUMNS
 
@@ -36,7 +36,7 @@ FROM log
 """  # noqa: S608 - our own names only
 
 
-class Sighting(msgspec.Struct, frozen=True):
+class ListedRecord(msgspec.Struct, frozen=True):
     """A record with its verdict: whether it counts for this reader, and if not, why.
 
     `retracted`: retracted, or derived from a retracted fact. `purged`: its payload was erased.
@@ -52,13 +52,13 @@ class NewestFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     limit: int
     after: int = 0
-    before: int = ALL
+    before: int = POSITION_MAX
     stream: str | None = None
     kind: str | None = None
     actor: str | None = None
     counting: bool = False
 
-    def answer(self, reader: Reader) -> list[Sighting]:
+    def answer(self, reader: Reader) -> list[ListedRecord]:
         """The result, with verdicts for this reader."""
         rows = reader.rows(
             f"SELECT * FROM ({_WITH_VERDICT} WHERE position > :after AND position < :before"  # noqa: S608
@@ -71,41 +71,41 @@ class NewestFacts(msgspec.Struct, frozen=True, kw_only=True):
         return [_sighting(row) for row in reversed(rows)]
 
 
-class TheseFacts(msgspec.Struct, frozen=True):
+class FactsAtPositions(msgspec.Struct, frozen=True):
     """The records at given positions, in order; missing ones are left out."""
 
     positions: tuple[int, ...]
 
-    def answer(self, reader: Reader) -> tuple[Sighting, ...]:
+    def answer(self, reader: Reader) -> tuple[ListedRecord, ...]:
         """The result, with verdicts for this reader."""
         return _sightings_at(reader, self.positions)
 
 
-class Story(msgspec.Struct, frozen=True):
+class FactDetails(msgspec.Struct, frozen=True):
     """One record, its sources, and what was derived from it."""
 
-    fact: Sighting
-    sources: tuple[Sighting, ...]
-    dependants: tuple[Sighting, ...]  # the direct ones, at most `DEPENDANTS_MAX`
+    fact: ListedRecord
+    sources: tuple[ListedRecord, ...]
+    dependants: tuple[ListedRecord, ...]  # the direct ones, at most `DEPENDANTS_MAX`
     dependants_count: int  # all of them, the indirect ones too
-    hidden_by: tuple[Sighting, ...]
+    hidden_by: tuple[ListedRecord, ...]
 
 
-class FactStory(msgspec.Struct, frozen=True):
+class ExplainFact(msgspec.Struct, frozen=True):
     """The sources and dependants of one fact."""
 
     position: int
 
-    def answer(self, reader: Reader) -> Story:
+    def answer(self, reader: Reader) -> FactDetails:
         """The result, with verdicts for this reader.
 
         Raises:
             NotFound: there is no such record.
         """
         record = reader.record(self.position)
-        return Story(
+        return FactDetails(
             fact=_sightings(reader, "position = ?1", self.position)[0],
-            sources=_sightings_at(reader, positions(record.because)),
+            sources=_sightings_at(reader, decode_positions(record.because)),
             dependants=_sightings(
                 reader,
                 "position IN (SELECT dependant FROM log_because WHERE source = ?1"
@@ -113,7 +113,7 @@ class FactStory(msgspec.Struct, frozen=True):
                 self.position,
                 DEPENDANTS_MAX,
             ),
-            dependants_count=len(closure(reader.db, [self.position])) - 1,
+            dependants_count=len(derived_closure(reader.db, [self.position])) - 1,
             hidden_by=_sightings(
                 reader,
                 "position IN (SELECT h.hidden_by FROM log_hidden h"
@@ -123,7 +123,7 @@ class FactStory(msgspec.Struct, frozen=True):
         )
 
 
-class BranchLine(msgspec.Struct, frozen=True):
+class BranchSummary(msgspec.Struct, frozen=True):
     """A branch, with how many facts are on it."""
 
     name: str
@@ -138,7 +138,7 @@ class BranchLine(msgspec.Struct, frozen=True):
 class BranchList(msgspec.Struct, frozen=True):
     """All branches, each after its parent."""
 
-    def answer(self, reader: Reader) -> list[BranchLine]:
+    def answer(self, reader: Reader) -> list[BranchSummary]:
         """The result; the same for every reader."""
         branches = Branches()
         load_branches(reader.db, branches)
@@ -150,12 +150,12 @@ class BranchList(msgspec.Struct, frozen=True):
             )
         }
         return [
-            BranchLine(
+            BranchSummary(
                 name=branch.name,
                 root=branch.root,
                 parent=branch.parent.name if branch.parent else None,
                 at=branch.at,
-                standing=branches.standing[branch.root] == branch.name,
+                standing=branches.current[branch.root] == branch.name,
                 facts=counts.get(branch.name, (0, 0))[0],
                 newest=counts.get(branch.name, (0, 0))[1],
             )
@@ -163,7 +163,7 @@ class BranchList(msgspec.Struct, frozen=True):
         ]
 
 
-class ViewLine(msgspec.Struct, frozen=True):
+class ViewStatus(msgspec.Struct, frozen=True):
     """A view and the position up to which it has been folded."""
 
     name: str
@@ -174,23 +174,23 @@ class ViewLine(msgspec.Struct, frozen=True):
 class ViewList(msgspec.Struct, frozen=True):
     """All views in the file."""
 
-    def answer(self, reader: Reader) -> list[ViewLine]:
+    def answer(self, reader: Reader) -> list[ViewStatus]:
         """The result; the same for every reader."""
         rows = reader.rows(
             "SELECT name, version, min(position, ?) FROM views ORDER BY name", (reader.head(),)
         )
-        return [ViewLine(*row) for row in rows]
+        return [ViewStatus(*row) for row in rows]
 
 
-def _sightings_at(reader: Reader, places: tuple[int, ...]) -> tuple[Sighting, ...]:
+def _sightings_at(reader: Reader, places: tuple[int, ...]) -> tuple[ListedRecord, ...]:
     chosen = msgspec.json.encode(places).decode()
     return _sightings(reader, "position IN (SELECT value FROM json_each(?1))", chosen)
 
 
-def _sightings(reader: Reader, condition: str, *bindings: Any) -> tuple[Sighting, ...]:
+def _sightings(reader: Reader, condition: str, *bindings: Any) -> tuple[ListedRecord, ...]:
     rows = reader.rows(f"{_WITH_VERDICT} WHERE {condition} ORDER BY position", bindings)
     return tuple(_sighting(row) for row in rows)
 
 
-def _sighting(row: tuple[Any, ...]) -> Sighting:
-    return Sighting(Record(*row[:-1]), row[-1])
+def _sighting(row: tuple[Any, ...]) -> ListedRecord:
+    return ListedRecord(Record(*row[:-1]), row[-1])

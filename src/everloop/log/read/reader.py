@@ -11,11 +11,19 @@ from typing import NamedTuple
 import apsw
 
 from everloop.errors import NotFound
-from everloop.log.model.branches import ALL, Branch, Sight
-from everloop.log.model.record import FACT_COLUMNS, GENESIS, Fact, Record, facts
+from everloop.log.model.branches import POSITION_MAX, Branch, Sight
+from everloop.log.model.record import FACT_COLUMNS, GENESIS, Fact, Record, decode_facts
 from everloop.log.read.lineage import active_retractions, visible
-from everloop.log.schema import ASKED, COLUMNS
-from everloop.log.sql_rows import Bindings, Row, let_go, number, one, rows, whole_number
+from everloop.log.schema import CALLER_REQUESTS, COLUMNS
+from everloop.log.sql_rows import (
+    Bindings,
+    Row,
+    close_quietly,
+    query_int,
+    query_one,
+    query_rows,
+    require_int,
+)
 
 _TEMP_TABLES = """
 CREATE TEMP TABLE sight (branch TEXT PRIMARY KEY, cap INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -25,7 +33,9 @@ CREATE TEMP TABLE active (position INTEGER PRIMARY KEY) STRICT;
 _HEAD = "SELECT max(position) FROM log"
 _RETRACTED = "SELECT max(position) FROM log_retractions"
 _BY_POSITION = f"SELECT {COLUMNS} FROM log WHERE position = ?"  # noqa: S608 - our own column names
-_REQUESTED = f"SELECT {COLUMNS} FROM log WHERE request_id = ? AND {ASKED} ORDER BY position"  # noqa: S608
+_REQUESTED = (
+    f"SELECT {COLUMNS} FROM log WHERE request_id = ? AND {CALLER_REQUESTS} ORDER BY position"  # noqa: S608
+)
 _REQUESTED_AFTER = (
     f"SELECT {COLUMNS} FROM log WHERE position > ? AND request_id = ? ORDER BY position"  # noqa: S608
 )
@@ -40,7 +50,7 @@ _HAS_HIDDEN = (
 )
 
 
-class Tail(NamedTuple):
+class StreamHead(NamedTuple):
     """The newest version of a stream, with its digest and position."""
 
     version: int
@@ -49,7 +59,7 @@ class Tail(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class State:
+class FileState:
     """Cached properties of one state of the file, valid until somebody writes."""
 
     head: int
@@ -64,21 +74,21 @@ class Reader:
     def __init__(self, db: apsw.Connection, era: int = 0) -> None:
         self.db = db
         self.cursor = db.cursor()  # reused for frequent statements: a new one costs more
-        self.era = era  # which file at that path this connection has opened
+        self.file_generation = era  # which file at that path this connection has opened
         db.execute(_TEMP_TABLES)
-        self.state: State | None = None  # None on the writing connection
+        self.state: FileState | None = None  # None on the writing connection
         self._current_sight: tuple[object, int] | None = None
 
-    def begin(self) -> State:
+    def begin(self) -> FileState:
         """Begin a read transaction on one state of the file."""
         self.cursor.execute("BEGIN")
-        head = whole_number(self.cursor.execute(_HEAD).get)  # this starts the snapshot, not BEGIN
+        head = require_int(self.cursor.execute(_HEAD).get)  # this starts the snapshot, not BEGIN
         version = self.db.data_version()
         if self.state is None or self.state.version != version:
-            self.state = State(head, version)
+            self.state = FileState(head, version)
         return self.state
 
-    def look(self, sight: Sight) -> None:
+    def use_sight(self, sight: Sight) -> None:
         """Set the sight that `visible(...)` conditions use from now on."""
         key = (sight.key, self._newest_retraction())
         if key == self._current_sight:
@@ -94,29 +104,29 @@ class Reader:
         """The position of the newest retraction."""
         state = self.state
         if state is None:
-            return number(self.db, _RETRACTED)
+            return query_int(self.db, _RETRACTED)
         if state.retracted is None:
-            state.retracted = number(self.db, _RETRACTED)
+            state.retracted = query_int(self.db, _RETRACTED)
         return state.retracted
 
-    def leave(self) -> bool:
+    def roll_back(self) -> bool:
         """Roll back the transaction, if any; False if the connection is unusable."""
         try:
             if self.db.in_transaction:
                 self._current_sight = None  # the sight is in temporary tables, which roll back too
                 self.db.execute("ROLLBACK")
         except apsw.Error:
-            let_go(self.db)
+            close_quietly(self.db)
             return False
         return True
 
     def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """All rows of a query."""
-        return rows(self.db, sql, bindings)
+        return query_rows(self.db, sql, bindings)
 
     def head(self) -> int:
         """The newest position."""
-        return number(self.db, _HEAD) if self.state is None else self.state.head
+        return query_int(self.db, _HEAD) if self.state is None else self.state.head
 
     def record(self, position: int) -> Record:
         """The record at a position.
@@ -124,7 +134,7 @@ class Reader:
         Raises:
             NotFound: there is no such record.
         """
-        row = one(self.db, _BY_POSITION, (position,))
+        row = query_one(self.db, _BY_POSITION, (position,))
         if row is None:
             raise NotFound(
                 f"no record at position {position}",
@@ -132,16 +142,16 @@ class Reader:
             )
         return Record(*row)
 
-    def records(self, after: int = 0, upto: int = ALL) -> Iterator[Record]:
+    def records(self, after: int = 0, upto: int = POSITION_MAX) -> Iterator[Record]:
         """The records in (after, upto], in order, as an iterator."""
         for row in self.db.execute(_RANGE, (after, upto)):
             yield Record(*row)
 
-    def requested(self, request_id: str) -> list[Record]:
+    def records_of_request(self, request_id: str) -> list[Record]:
         """The records of a caller's request id, in order."""
         return [Record(*row) for row in self.rows(_REQUESTED, (request_id,))]
 
-    def written(self, request_id: str, after: int) -> list[Record]:
+    def records_of_any_request(self, request_id: str, after: int) -> list[Record]:
         """The records after a position of any request id, also one that the log generated."""
         return [Record(*row) for row in self.rows(_REQUESTED_AFTER, (after, request_id))]
 
@@ -151,7 +161,7 @@ class Reader:
         """The facts of a stream that count on a branch, in order, as an iterator."""
         condition = ""
         if self.has_hidden(stream):
-            self.look(sight)
+            self.use_sight(sight)
             condition = f"AND {visible('log')}"
         sql = (
             f"SELECT {FACT_COLUMNS} FROM log WHERE stream = ? AND branch = ? AND version > ?"  # noqa: S608
@@ -159,19 +169,19 @@ class Reader:
         )
         for name, cap in reversed(list(branch.lineage())):
             bindings = (stream, name, after_version, min(cap, sight.upto))
-            yield from facts(self.db.execute(sql, bindings), stream, name)
+            yield from decode_facts(self.db.execute(sql, bindings), stream, name)
 
-    def tail(self, stream: str, branch: Branch, before: int = ALL) -> Tail:
+    def stream_head(self, stream: str, branch: Branch, before: int = POSITION_MAX) -> StreamHead:
         """The newest version of a stream on a branch, before a position."""
         for name, cap in branch.lineage():
-            row = one(self.db, _TAIL, (stream, name, min(cap, before - 1)))
+            row = query_one(self.db, _TAIL, (stream, name, min(cap, before - 1)))
             if row is not None:
                 version, digest, position = row
                 if not (isinstance(version, int) and isinstance(digest, bytes)):
                     raise apsw.CorruptError(f"record {position} has a value of the wrong type")
-                return Tail(version, digest, position)
-        return Tail(0, GENESIS, 0)
+                return StreamHead(version, digest, position)
+        return StreamHead(0, GENESIS, 0)
 
     def has_hidden(self, stream: str) -> bool:
         """Whether a fact of a stream may be hidden, in any sight."""
-        return bool(number(self.db, _HAS_HIDDEN, (stream,)))
+        return bool(query_int(self.db, _HAS_HIDDEN, (stream,)))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import apsw
 
-from everloop.errors import REBUILD, RESTORE, Corrupt, Unavailable
+from everloop.errors import REBUILD_HINT, RESTORE_HINT, Corrupt, Unavailable
 
 SAFE_SQLITE = (3, 51, 3)  # older versions can corrupt a WAL that two processes write
 
@@ -22,7 +22,9 @@ def require_safe_sqlite(version: str) -> None:
         )
 
 
-def unavailable(problem: apsw.Error | UnicodeDecodeError, path: Path) -> Unavailable | Corrupt:
+def translate_sqlite_error(
+    problem: apsw.Error | UnicodeDecodeError, path: Path
+) -> Unavailable | Corrupt:
     """Translate a SQLite error into ours, with a hint."""
     match problem:
         case apsw.FullError():
@@ -48,6 +50,8 @@ def unavailable(problem: apsw.Error | UnicodeDecodeError, path: Path) -> Unavail
         case apsw.CorruptError() | apsw.NotADBError() | UnicodeDecodeError():
             index = getattr(problem, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB
             what = f"an index in {path.name}" if index else path.name
-            return Corrupt(f"{what} is damaged: {problem}", hint=REBUILD if index else RESTORE)
+            return Corrupt(
+                f"{what} is damaged: {problem}", hint=REBUILD_HINT if index else RESTORE_HINT
+            )
         case _:
             return Unavailable(f"{path.name}: {problem}", hint="Try again.")

@@ -20,11 +20,11 @@ import apsw
 from everloop.errors import Corrupt, EverloopError, Unavailable
 from everloop.log.model.branches import Branches
 from everloop.log.read.lineage import load_branches
-from everloop.log.read.projection import Projection, Views
+from everloop.log.read.projection import Projection, ProjectionSet
 from everloop.log.read.reader import Reader
 from everloop.log.schema import APPLICATION_ID, MIGRATIONS
-from everloop.log.sql_rows import let_go, one, rows
-from everloop.log.sqlite.errors import require_safe_sqlite, unavailable
+from everloop.log.sql_rows import close_quietly, query_one, query_rows
+from everloop.log.sqlite.errors import require_safe_sqlite, translate_sqlite_error
 from everloop.ports import World
 
 _SETTINGS = """
@@ -47,9 +47,9 @@ class LogFile:
     def __init__(self, path: Path, projections: Sequence[Projection], world: World) -> None:
         require_safe_sqlite(apsw.sqlite_lib_version())
         self.path = path
-        self.views = Views(projections)
+        self.views = ProjectionSet(projections)
         self._branches = Branches()  # as of `_branches_head`; committed only
-        self.drafted: _BranchDraft | None = None
+        self.branch_draft: _BranchDraft | None = None
         self._vfs = world.vfs
         self._patience = world.patience
         self._branches_head = -1
@@ -72,25 +72,25 @@ class LogFile:
         try:
             db = apsw.Connection(str(self.path), vfs=self._vfs)
         except apsw.Error as problem:
-            raise unavailable(problem, self.path) from problem
+            raise translate_sqlite_error(problem, self.path) from problem
         try:
             self._apply_settings(db, synchronous)
             db.set_busy_handler(self._patience)
         except apsw.Error as problem:
-            let_go(db)
-            raise unavailable(problem, self.path) from problem
+            close_quietly(db)
+            raise translate_sqlite_error(problem, self.path) from problem
         except Corrupt:
-            let_go(db)
+            close_quietly(db)
             raise
         self._inode = self._inode or inode(self.path)
         return db
 
-    def prepared(self, db: apsw.Connection) -> bool:
+    def is_prepared(self, db: apsw.Connection) -> bool:
         """Whether the file has the schema and the views of this build."""
         return (
             int(db.pragma("application_id")) == APPLICATION_ID
             and int(db.pragma("user_version")) == len(MIGRATIONS)
-            and not self.views.stale(db)
+            and not self.views.needs_install(db)
         )
 
     def prepare(self, db: apsw.Connection) -> None:
@@ -115,7 +115,7 @@ class LogFile:
     def _refuse_other_databases(self, db: apsw.Connection) -> None:
         """Refuse a database that is not an Everloop log, before anything is changed."""
         # In this order, because another process may be creating the log right now.
-        used = one(db, "SELECT 1 FROM sqlite_schema")
+        used = query_one(db, "SELECT 1 FROM sqlite_schema")
         if used and int(db.pragma("application_id")) != APPLICATION_ID:
             raise Corrupt(
                 f"{self.path} is a database, but not an Everloop log",
@@ -127,7 +127,7 @@ class LogFile:
         for tries in count():
             try:
                 self._refuse_other_databases(db)
-                rows(
+                query_rows(
                     db,
                     f"PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; {_SETTINGS}",
                 )
@@ -140,7 +140,7 @@ class LogFile:
     @property
     def branches(self) -> Branches:
         """The branches; for the writing thread, including those it has not committed yet."""
-        draft = self.drafted
+        draft = self.branch_draft
         return draft.branches if draft and draft.thread == get_ident() else self._branches
 
     def refresh(self, db: apsw.Connection, head: int, era: int | None = None) -> None:
@@ -151,46 +151,51 @@ class LogFile:
                 load_branches(db, known, self._branches_head)
                 self._branches, self._branches_head = known, head
 
-    def draft(self, db: apsw.Connection, head: int) -> None:
+    def draft_branches(self, db: apsw.Connection, head: int) -> None:
         """Load uncommitted branch facts. Only this thread sees them."""
-        known, seen = self.branches, self.drafted.seen if self.drafted else self._branches_head
-        branches = Branches(dict(known.by_name), dict(known.standing))
+        known, seen = (
+            self.branches,
+            self.branch_draft.seen if self.branch_draft else self._branches_head,
+        )
+        branches = Branches(dict(known.by_name), dict(known.current))
         load_branches(db, branches, seen)
-        self.drafted = _BranchDraft(get_ident(), branches, head)
+        self.branch_draft = _BranchDraft(get_ident(), branches, head)
 
-    def settle(self, *, committed: bool) -> None:
+    def finish_branch_draft(self, *, committed: bool) -> None:
         """Publish the drafted branches after a commit, or discard them."""
-        draft = self.drafted
+        draft = self.branch_draft
         if draft is None:
             return
         with self._lock:
-            self.drafted = None
+            self.branch_draft = None
             if committed and draft.seen > self._branches_head:
                 self._branches, self._branches_head = draft.branches, draft.seen
 
-    def forget_memory(self) -> None:
+    def reset_branches(self) -> None:
         """Discard the branches in memory; the next refresh loads them from the beginning."""
         with self._lock:
-            self.drafted, self._branches_head = None, -1
+            self.branch_draft, self._branches_head = None, -1
 
-    def reading(self, prepare: Callable[[Reader], None] | None = None) -> "Reading":
+    def reading(self, prepare: Callable[[Reader], None] | None = None) -> "ReadTransaction":
         """A reader on one consistent state of the file, after `prepare` ran on it."""
-        return Reading(self, prepare)
+        return ReadTransaction(self, prepare)
 
     def begin(self, reader: Reader) -> None:
         """Begin a read, with branches in memory at least as new as the state that is read."""
         state = reader.begin()
         if state.head > self._branches_head:
-            self.refresh(reader.db, state.head, reader.era)
+            self.refresh(reader.db, state.head, reader.file_generation)
 
-    def failed(self, problem: apsw.Error | UnicodeDecodeError, reader: Reader) -> EverloopError:
+    def translate_error(
+        self, problem: apsw.Error | UnicodeDecodeError, reader: Reader
+    ) -> EverloopError:
         """Translate a SQLite error, note damage, and close the reader."""
-        error = unavailable(problem, self.path)
+        error = translate_sqlite_error(problem, self.path)
         self.damaged |= isinstance(error, Corrupt)
-        let_go(reader.db)
+        close_quietly(reader.db)
         return error
 
-    def whole(self, reader: Reader) -> bool:
+    def views_are_current(self, reader: Reader) -> bool:
         """Whether the views are folded up to the state that a reader sees."""
         state = reader.state
         assert state is not None, "reading has begun"
@@ -198,7 +203,7 @@ class LogFile:
             state.whole = self.views.position(reader.db) >= state.head
         return state.whole
 
-    def lost(self) -> bool:
+    def is_lost(self) -> bool:
         """Whether the file was found damaged, or was deleted or replaced since it was opened."""
         return self.damaged or inode(self.path) != self._inode
 
@@ -210,24 +215,24 @@ class LogFile:
                 idle, self._idle = self._idle, []
                 opened, self._inode, self.damaged = self._inode, 0, False
             for reader in idle:
-                let_go(reader.db)
+                close_quietly(reader.db)
             if opened in (0, inode(self.path)):  # another process has not replaced it
-                delete(self.path)
-        self.forget_memory()
+                delete_log_file(self.path)
+        self.reset_branches()
 
     def close(self) -> None:
         """Close idle readers; those in use are closed when they are returned."""
         self._closed = True
-        self.release()
+        self.close_idle_readers()
 
-    def release(self) -> None:
+    def close_idle_readers(self) -> None:
         """Close the idle readers; new ones are opened on demand."""
         with self._lock:
             idle, self._idle = self._idle, []
         for reader in idle:
-            let_go(reader.db)
+            close_quietly(reader.db)
 
-    def take(self) -> Reader:
+    def take_reader(self) -> Reader:
         """Take a reader from the pool, for exclusive use until `give_back`."""
         with self._lock:
             if self._closed:
@@ -239,19 +244,19 @@ class LogFile:
         try:
             return Reader(db, era)
         except apsw.Error as problem:
-            let_go(db)
-            raise unavailable(problem, self.path) from problem
+            close_quietly(db)
+            raise translate_sqlite_error(problem, self.path) from problem
 
-    def give_back(self, reader: Reader) -> None:
+    def return_reader(self, reader: Reader) -> None:
         """Return a reader to the pool."""
         with self._lock:
-            if not self._closed and reader.era == self._era:
+            if not self._closed and reader.file_generation == self._era:
                 self._idle.append(reader)
                 return
-        let_go(reader.db)
+        close_quietly(reader.db)
 
 
-class Reading:
+class ReadTransaction:
     """Context manager for a read. A class, because it is faster and every read passes here."""
 
     def __init__(self, file: LogFile, prepare: Callable[[Reader], None] | None) -> None:
@@ -259,7 +264,7 @@ class Reading:
 
     def __enter__(self) -> Reader:
         """Take a reader and begin a read transaction."""
-        reader = self._reader = self._file.take()
+        reader = self._reader = self._file.take_reader()
         try:
             self._file.begin(reader)
             if self._prepare is not None:
@@ -280,13 +285,13 @@ class Reading:
                 with suppress(apsw.Error):
                     reader.cursor.execute("COMMIT")  # nothing was written, but this keeps the sight
             elif isinstance(problem, (apsw.Error, UnicodeDecodeError)):
-                raise self._file.failed(problem, reader) from problem
+                raise self._file.translate_error(problem, reader) from problem
         finally:
-            if reader.leave():
-                self._file.give_back(reader)
+            if reader.roll_back():
+                self._file.return_reader(reader)
 
 
-def delete(path: Path) -> None:
+def delete_log_file(path: Path) -> None:
     """Delete a log file with SQLite's -wal and -shm files."""
     # In this order: SQLite discards a write-ahead file without a database.
     for suffix in ("", "-wal", "-shm"):

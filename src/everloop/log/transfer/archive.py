@@ -20,17 +20,17 @@ import apsw
 import msgspec
 
 from everloop.errors import Corrupt, EverloopError, Invalid, NotFound, Unavailable
-from everloop.log.integrity.verify import Damage, reach, scan
+from everloop.log.integrity.verify import Damage, last_known_position, scan_records
 from everloop.log.log import Log
-from everloop.log.model.record import Record, microseconds, moment
+from everloop.log.model.record import Record, from_microseconds, to_microseconds
 from everloop.log.transfer.move import move
 from everloop.ports import Progress
 
 FORMAT = 1
 BATCH = 1_000
 HEADING_BYTES_MAX = 1_000
-UNTOUCHED = "Nothing was imported. Try another copy of the archive."
-Place = Callable[[int], str]  # describes where the record of a position is in an archive
+NOTHING_IMPORTED = "Nothing was imported. Try another copy of the archive."
+DescribeLocation = Callable[[int], str]  # describes where the record of a position is in an archive
 _UNREADABLE = (OSError, EOFError, zlib.error)
 
 
@@ -48,7 +48,7 @@ class Ending(msgspec.Struct, frozen=True):
     sum: str
 
 
-class Line(msgspec.Struct, frozen=True):
+class ArchiveLine(msgspec.Struct, frozen=True):
     """A record as a line of the archive."""
 
     position: int
@@ -68,7 +68,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Line).decode
+_decode = msgspec.json.Decoder(ArchiveLine).decode
 
 
 def export_jsonl(log: Log, path: Path, progress: Progress | None = None) -> int:
@@ -81,10 +81,10 @@ def export_jsonl(log: Log, path: Path, progress: Progress | None = None) -> int:
     damage: list[Damage] = []
     total = hashlib.sha256()
     count = 0
-    with log.file.reading() as reader, writing(path), _open(path, "wb") as out:
-        head = reach(reader)
+    with log.file.reading() as reader, translate_write_errors(path), _open(path, "wb") as out:
+        head = last_known_position(reader)
         out.write(_encode(Heading("log", FORMAT)) + b"\n")
-        for item in _encode_lines(scan(reader, 0, head)):
+        for item in _encode_lines(scan_records(reader, 0, head)):
             if isinstance(item, Damage):
                 damage.append(item)
                 continue
@@ -117,11 +117,15 @@ def import_jsonl(log: Log, path: Path, progress: Progress | None = None) -> int:
 
 
 def import_records(
-    log: Log, records: Iterable[Record], progress: Progress | None = None, *, place: Place
+    log: Log,
+    records: Iterable[Record],
+    progress: Progress | None = None,
+    *,
+    place: DescribeLocation,
 ) -> int:
     """Check all records in a scratch log, then import them."""
     with tempfile.TemporaryDirectory(prefix="everloop-import-") as folder:
-        scratch = log.beside(Path(folder) / "import.db")
+        scratch = log.open_other(Path(folder) / "import.db")
         try:
             _import_all(scratch, records, place)
             if log.backups and log.head:
@@ -139,7 +143,7 @@ def read_jsonl(path: Path) -> Iterator[Record]:
         Invalid: the file is not an Everloop archive.
         NotFound: there is no such file.
     """
-    check_there(path)
+    require_readable_file(path)
     total = hashlib.sha256()
     count = 0
     with _open(path, "rb") as lines:
@@ -153,17 +157,19 @@ def read_jsonl(path: Path) -> Iterator[Record]:
             if record.position != count + 1:
                 raise Corrupt(
                     f"line {number} of the archive has record {record.position}, not {count + 1}",
-                    hint=UNTOUCHED,
+                    hint=NOTHING_IMPORTED,
                 )
             total.update(record.digest)
             count += 1
             yield record
         _check_ending(line, count, total.hexdigest())
         if _read_raw(lines, number + 1):
-            raise Corrupt(f"line {number + 1} comes after the end of the archive", hint=UNTOUCHED)
+            raise Corrupt(
+                f"line {number + 1} comes after the end of the archive", hint=NOTHING_IMPORTED
+            )
 
 
-def check_there(path: Path) -> None:
+def require_readable_file(path: Path) -> None:
     """Check that a file exists and can be read.
 
     Raises:
@@ -184,7 +190,7 @@ def check_there(path: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path) -> Generator[None]:
+def translate_write_errors(path: Path) -> Generator[None]:
     """Translate operating system errors while a file is written.
 
     Raises:
@@ -208,14 +214,14 @@ def _encode_lines(items: Iterable[Record | Damage]) -> Iterator[tuple[bytes, byt
         try:
             if item.data is not None:
                 msgspec.json.decode(item.data)  # invalid JSON could contain a line break
-            yield _encode(line_of(item)), item.digest
+            yield _encode(to_archive_line(item)), item.digest
         except (msgspec.MsgspecError, OverflowError, ValueError) as problem:
             yield Damage(item.position, item.position, f"cannot be written: {problem}")
 
 
-def line_of(record: Record) -> Line:
+def to_archive_line(record: Record) -> ArchiveLine:
     """Convert a record to a line of an archive."""
-    return Line(
+    return ArchiveLine(
         record.position,
         record.stream,
         record.branch,
@@ -226,14 +232,14 @@ def line_of(record: Record) -> Line:
         record.actor,
         msgspec.json.decode(record.because) if record.because else [],
         record.request_id,
-        moment(record.recorded_us),
+        from_microseconds(record.recorded_us),
         record.salt,
         record.seal,
         record.digest,
     )
 
 
-def record_of(line: Line) -> Record:
+def from_archive_line(line: ArchiveLine) -> Record:
     """Convert a line of an archive to a record."""
     data = bytes(line.data).decode()
     return Record(
@@ -247,51 +253,51 @@ def record_of(line: Line) -> Record:
         line.actor,
         _encode(line.because).decode() if line.because else None,
         line.request_id,
-        microseconds(line.recorded_at),
+        to_microseconds(line.recorded_at),
         line.salt,
         line.seal,
         line.digest,
     )
 
 
-def _import_all(scratch: Log, records: Iterable[Record], place: Place) -> None:
+def _import_all(scratch: Log, records: Iterable[Record], place: DescribeLocation) -> None:
     rest = iter(records)
     while batch := list(islice(rest, BATCH)):
         _import_batch(scratch, batch, place)
 
 
-def _import_batch(scratch: Log, batch: list[Record], place: Place) -> None:
+def _import_batch(scratch: Log, batch: list[Record], place: DescribeLocation) -> None:
     try:
-        scratch.take_over(batch)
+        scratch.append_records(batch)
     except EverloopError as problem:
         at = scratch.head
         for record in batch:
             try:
-                scratch.take_over([record])
+                scratch.append_records([record])
             except (EverloopError, apsw.Error):
                 raise Corrupt(
                     f"{place(record.position)} of the archive is damaged: {problem}",
-                    hint=UNTOUCHED,
+                    hint=NOTHING_IMPORTED,
                 ) from problem
         raise Corrupt(
-            f"the archive is damaged after record {at}: {problem}", hint=UNTOUCHED
+            f"the archive is damaged after record {at}: {problem}", hint=NOTHING_IMPORTED
         ) from problem
 
 
 def _decode_line(line: bytes, number: int) -> Record:
     try:
-        return record_of(_decode(line))
+        return from_archive_line(_decode(line))
     except (msgspec.MsgspecError, UnicodeDecodeError, OverflowError) as problem:
         raise Corrupt(
             f"line {number} of the archive is damaged: {problem}",
-            hint=UNTOUCHED,
+            hint=NOTHING_IMPORTED,
         ) from problem
 
 
 def _read_line(lines: IO[bytes], number: int) -> bytes:
     line = _read_raw(lines, number)
     if not line.endswith(b"\n"):
-        raise Corrupt(f"the archive is cut short at line {number}", hint=UNTOUCHED)
+        raise Corrupt(f"the archive is cut short at line {number}", hint=NOTHING_IMPORTED)
     return line
 
 
@@ -300,7 +306,7 @@ def _read_raw(lines: IO[bytes], number: int) -> bytes:
         return lines.readline()
     except _UNREADABLE as problem:
         raise Corrupt(
-            f"line {number} of the archive cannot be read: {problem}", hint=UNTOUCHED
+            f"line {number} of the archive cannot be read: {problem}", hint=NOTHING_IMPORTED
         ) from problem
 
 
@@ -320,12 +326,12 @@ def _check_ending(line: bytes, count: int, total: str) -> None:
     try:
         ending = msgspec.json.decode(line, type=Ending)
     except msgspec.MsgspecError as problem:
-        raise Corrupt(f"{where} is damaged: {problem}", hint=UNTOUCHED) from problem
+        raise Corrupt(f"{where} is damaged: {problem}", hint=NOTHING_IMPORTED) from problem
     if ending != Ending(count, total):
         raise Corrupt(
             f"{where} does not match the records before it: {ending.records} expected,"
             f" {count} found, or their digests differ",
-            hint=UNTOUCHED,
+            hint=NOTHING_IMPORTED,
         )
 
 

@@ -24,7 +24,7 @@ def move(source: Log, target: Log, progress: Progress | None = None) -> int:
     records = source.records(after=start, upto=head)
     done = start
     while batch := list(islice(records, BATCH)):
-        target.take_over(batch)
+        target.append_records(batch)
         done = batch[-1].position
         if progress:
             progress(done, head)

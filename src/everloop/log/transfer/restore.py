@@ -16,20 +16,20 @@ import msgspec
 from everloop.errors import Corrupt, Invalid, NotFound
 from everloop.log.integrity.verify import verify
 from everloop.log.maintenance.backup import (
-    backups,
     copy_pages,
+    list_backups,
     make_backup,
-    note_restored,
+    record_restore_time,
     restore_backup,
 )
-from everloop.log.opening import BACKUPS, open_log
-from everloop.log.sqlite.errors import unavailable
+from everloop.log.opening import BACKUP_FOLDER, open_log
+from everloop.log.sqlite.errors import translate_sqlite_error
 from everloop.ports import Progress, World
 
 BESIDE = ("", "-wal", "-shm")  # a log file and SQLite's files next to it
 
 
-class Restored(msgspec.Struct, frozen=True):
+class RestoreResult(msgspec.Struct, frozen=True):
     """The head of the restored log, and where the replaced log is kept."""
 
     head: int
@@ -38,7 +38,7 @@ class Restored(msgspec.Struct, frozen=True):
 
 def restore_log(
     copy: Path, target: Path, world: World, progress: Progress | None = None
-) -> Restored:
+) -> RestoreResult:
     """Verify a backup and replace the log at `target` by it.
 
     Raises:
@@ -59,9 +59,9 @@ def restore_log(
         scratch = Path(folder) / "copy.db"
         head = _verify_copy(copy, scratch, world)
         kept = _keep_current(target, world) if target.exists() else None
-        note_restored(target.parent / BACKUPS, world.clock.now())
+        record_restore_time(target.parent / BACKUP_FOLDER, world.clock.now())
         _replace(scratch, target, progress)
-    return Restored(head, kept)
+    return RestoreResult(head, kept)
 
 
 def _verify_copy(copy: Path, scratch: Path, world: World) -> int:
@@ -73,7 +73,7 @@ def _verify_copy(copy: Path, scratch: Path, world: World) -> int:
         finally:
             source.close()
     except apsw.Error as problem:
-        raise unavailable(problem, copy) from problem
+        raise translate_sqlite_error(problem, copy) from problem
     log = open_log(scratch, world=world)
     try:
         found = verify(log)
@@ -90,9 +90,9 @@ def _verify_copy(copy: Path, scratch: Path, world: World) -> int:
 
 def _keep_current(target: Path, world: World) -> Path:
     """Keep the current log: as a backup, or byte for byte if it is damaged."""
-    folder = target.parent / BACKUPS
+    folder = target.parent / BACKUP_FOLDER
     now = world.clock.now()
-    while any(copy.made_at == now.replace(microsecond=0) for copy in backups(folder)):
+    while any(copy.made_at == now.replace(microsecond=0) for copy in list_backups(folder)):
         now += timedelta(seconds=1)  # names have seconds; no backup may replace another
     try:
         log = open_log(target, world=world)

@@ -17,7 +17,9 @@ from everloop.log.model.facts import Purged
 from everloop.log.model.record import Record, fact_of
 from everloop.ports import Progress
 
-ANEW = "Choose another dataset or table; or drop this table, and the next run fills it again."
+REFILL_HINT = (
+    "Choose another dataset or table; or drop this table, and the next run fills it again."
+)
 
 
 class SinkLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,7 +57,7 @@ class SinkLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = ""
 
 
-class End(NamedTuple):
+class CopyEnd(NamedTuple):
     """The end of a copy: its number of rows, its newest position and that digest."""
 
     rows: int
@@ -66,7 +68,7 @@ class End(NamedTuple):
 class Warehouse(Protocol):
     """A table with one row for each record."""
 
-    def end(self) -> End:
+    def end(self) -> CopyEnd:
         """Where the copy ends; creates the table if it is missing."""
         ...
 
@@ -82,7 +84,7 @@ class Warehouse(Protocol):
         ...
 
 
-class Copied(NamedTuple):
+class SyncResult(NamedTuple):
     """The result of a run: records added, payloads erased, and where the copy now ends."""
 
     records: int
@@ -90,7 +92,7 @@ class Copied(NamedTuple):
     head: int
 
 
-class Sink:
+class WarehouseSync:
     """Brings the copy in a warehouse up to date; may be called repeatedly."""
 
     def __init__(self, log: Log, warehouse: Warehouse, limits: SinkLimits) -> None:
@@ -99,7 +101,7 @@ class Sink:
         self._limits = limits
         self._after: int | None = None  # where the copy ends, if known
 
-    def catch_up(self, progress: Progress | None = None) -> Copied:
+    def catch_up(self, progress: Progress | None = None) -> SyncResult:
         """Copy the records that the warehouse does not have yet.
 
         Raises:
@@ -109,13 +111,13 @@ class Sink:
         erased, head = 0, self._log.head
         self._after = None  # after a failure, ask the warehouse again
         while batch := next_batch(self._log, after, head, self._limits):
-            if gone := purged_before(batch):
+            if gone := purged_positions_before(batch):
                 erased += self._warehouse.erase(gone)
             after = self._warehouse.load(batch)
             if progress:
                 progress(min(after, head), head)
         self._after = after
-        return Copied(after - start, erased, after)
+        return SyncResult(after - start, erased, after)
 
     def _begin(self) -> int:
         if self._after is not None:
@@ -125,13 +127,13 @@ class Sink:
             raise Conflict(
                 f"the copy has {end.rows} rows but ends at position {end.position}:"
                 " rows were deleted or duplicated",
-                hint=ANEW,
+                hint=REFILL_HINT,
             )
         if end.position and not self._is_ours(end):
-            raise Conflict("the table already contains another log", hint=ANEW)
+            raise Conflict("the table already contains another log", hint=REFILL_HINT)
         return end.position
 
-    def _is_ours(self, end: End) -> bool:
+    def _is_ours(self, end: CopyEnd) -> bool:
         return (
             end.position <= self._log.head and self._log.record(end.position).digest == end.digest
         )
@@ -150,7 +152,7 @@ def next_batch(log: Log, after: int, upto: int, limits: SinkLimits) -> list[Reco
     return batch
 
 
-def purged_before(batch: Sequence[Record]) -> list[int]:
+def purged_positions_before(batch: Sequence[Record]) -> list[int]:
     """The positions before a batch that were purged by a purge in the batch."""
     first = batch[0].position
     purges = (fact_of(record).event for record in batch if record.kind == Purged.wire)

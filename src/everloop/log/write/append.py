@@ -14,11 +14,11 @@ from everloop.errors import Conflict, Invalid, Unavailable
 from everloop.log.model.branches import Branch, Sight
 from everloop.log.model.event import Event
 from everloop.log.model.record import Fact, Record, fact_of
-from everloop.log.read.folded_state import Fold, States
+from everloop.log.read.folded_state import Fold, StateCache
 from everloop.log.read.reader import Reader
-from everloop.log.sql_rows import one
+from everloop.log.sql_rows import query_one
 from everloop.log.sqlite.file import LogFile
-from everloop.log.write.write_buffer import Pending
+from everloop.log.write.write_buffer import WriteBuffer
 
 S = TypeVar("S")
 
@@ -58,12 +58,12 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
         return self.facts[-1].position if self.facts else 0
 
 
-class Desk(msgspec.Struct, eq=False, dict=True):
+class TransactionContext(msgspec.Struct, eq=False, dict=True):
     """What a decision can read inside the write transaction: state, views and time."""
 
     source: Reader
-    pending: Pending
-    states: States
+    pending: WriteBuffer
+    states: StateCache
     file: LogFile
     branch: Branch
     now_us: int
@@ -80,7 +80,7 @@ class Desk(msgspec.Struct, eq=False, dict=True):
     @cached_property
     def sight(self) -> Sight:
         """What is visible on the branch of the decision."""
-        return self.file.branches.standing_with(self.branch.name)
+        return self.file.branches.sight_from(self.branch.name)
 
     @cached_property
     def _checked_sources(self) -> set[int]:
@@ -103,10 +103,10 @@ class Desk(msgspec.Struct, eq=False, dict=True):
         sources = [source for source in draft.because if source not in self._checked_sources]
         if not sources:  # many drafts of one decision have the same source
             return
-        self.reader.look(self.sight)
+        self.reader.use_sight(self.sight)
         own_tree = {name for name, _ in self.branch.lineage()}
         for source in sources:
-            row = one(self.reader.db, _SOURCE, (source,))
+            row = query_one(self.reader.db, _SOURCE, (source,))
             if row is None:
                 raise Invalid(
                     f"{draft.event.wire} is derived from position {source}, which does not exist",
@@ -123,10 +123,10 @@ class Desk(msgspec.Struct, eq=False, dict=True):
         self._checked_sources.update(sources)
 
 
-Decide = Callable[[Desk], Sequence[Draft]]
+Decide = Callable[[TransactionContext], Sequence[Draft]]
 
 
-class Work(msgspec.Struct, eq=False):
+class AppendRequest(msgspec.Struct, eq=False):
     """One append in the commit queue: the request and, once written, its receipt or error."""
 
     stream: str
@@ -143,7 +143,7 @@ class Work(msgspec.Struct, eq=False):
     )
     written: "Future[None] | None" = None  # resolved then, on its event loop
 
-    def repeat(self, done: Sequence[Record]) -> None:
+    def set_repeated(self, done: Sequence[Record]) -> None:
         """Set the receipt of the earlier append with the same request id."""
         last = done[-1]
         facts = tuple(fact_of(record) for record in done)
@@ -163,7 +163,7 @@ class Work(msgspec.Struct, eq=False):
                 ),
             )
 
-    def interrupt(self) -> None:
+    def set_interrupted(self) -> None:
         """Fail with an unknown outcome: a receipt set so far may not be durable."""
         self.receipt, self.error = (
             None,
@@ -180,7 +180,7 @@ class Work(msgspec.Struct, eq=False):
         return self.receipt
 
 
-class Original(Protocol):
+class PrimaryLog(Protocol):
     """Reads the server's log, of which a node's file is a copy."""
 
     def __call__(self, after: int, upto: int) -> Sequence[Record]:
@@ -192,20 +192,20 @@ class Original(Protocol):
         ...
 
 
-class Copy(Protocol):
+class Replica(Protocol):
     """A node's local copy of the log, which a sequencer brings up to date."""
 
     head: int
 
-    def tip(self) -> tuple[int, bytes] | None:
+    def head_and_digest(self) -> tuple[int, bytes] | None:
         """The newest position and its digest; None if the file is missing or damaged."""
         ...
 
-    def adopt(self, records: Sequence[Record]) -> None:
+    def apply_records(self, records: Sequence[Record]) -> None:
         """Append records that the server ordered, in the open transaction."""
         ...
 
-    def renew(self) -> None:
+    def recreate(self) -> None:
         """Replace the copy by an empty one, in a new transaction."""
         ...
 
@@ -213,7 +213,7 @@ class Copy(Protocol):
 class Sequencer(Protocol):
     """Orders the log when this file is only a copy: a PostgreSQL server."""
 
-    def begin(self, copy: Copy) -> int:
+    def begin(self, copy: Replica) -> int:
         """Become the only writer, bring the copy up to date, and return the time in µs."""
         ...
 

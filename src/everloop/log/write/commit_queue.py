@@ -12,27 +12,31 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from everloop.errors import Unavailable
-from everloop.log.write.append import Receipt, Work
+from everloop.log.write.append import AppendRequest, Receipt
 
 WAIT_S = 1.0
 
 
-class Writer:
+class CommitQueue:
     """The queue of waiting appends. Safe from any number of threads and event loops."""
 
-    def __init__(self, commit: Callable[[Sequence[Work]], None], *, batch_max: int) -> None:
-        self.pen = threading.Lock()
+    def __init__(
+        self, commit: Callable[[Sequence[AppendRequest]], None], *, batch_max: int
+    ) -> None:
+        self.write_lock = threading.Lock()
         self._commit = commit
         self._batch_max = batch_max
-        self._waiting: deque[Work] = deque()
-        self._batch: list[Work] = []
+        self._waiting: deque[AppendRequest] = deque()
+        self._batch: list[AppendRequest] = []
         self._work_arrived = threading.Event()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def write(self, work: Work) -> Receipt:
+    def write(self, work: AppendRequest) -> Receipt:
         """Write an append and wait until it is durable."""
-        if not self.pen.acquire(False):  # positional: a keyword costs more than the lock itself
+        if not self.write_lock.acquire(
+            False
+        ):  # positional: a keyword costs more than the lock itself
             self._wait(work)
         else:
             try:
@@ -42,22 +46,22 @@ class Writer:
                 else:  # nothing is waiting
                     self._write_batch([work])
             finally:
-                self.pen.release()
+                self.write_lock.release()
         return work.outcome()
 
-    def write_all(self, works: Sequence[Work]) -> list[Receipt]:
+    def write_all(self, works: Sequence[AppendRequest]) -> list[Receipt]:
         """Write appends in order, up to a full batch in each transaction.
 
         Each append is atomic by itself. The first error is raised after all were tried.
         """
-        with self.pen:
+        with self.write_lock:
             for work in works:
                 self._enqueue(work)
             for work in works:
                 self._write_through(work)
         return [work.outcome() for work in works]
 
-    async def write_soon(self, work: Work) -> Receipt:
+    async def write_async(self, work: AppendRequest) -> Receipt:
         """Write an append without blocking the event loop."""
         work.written = get_running_loop().create_future()
         self._enqueue(work)
@@ -67,14 +71,14 @@ class Writer:
         await work.written
         return work.outcome()
 
-    def gather(self) -> None:
+    def add_late_arrivals(self) -> None:
         """Add appends that arrived meanwhile to the batch, whose transaction begins only now."""
         while self._waiting and len(self._batch) < self._batch_max:
             self._batch.append(self._waiting.popleft())
 
     def close(self) -> None:
         """Write all waiting appends, then refuse new ones."""
-        with self.pen:
+        with self.write_lock:
             self._closed = True
             while self._waiting:
                 self._write_waiting()
@@ -83,7 +87,7 @@ class Writer:
             self._work_arrived.set()
             thread.join()
 
-    def _enqueue(self, work: Work) -> None:
+    def _enqueue(self, work: AppendRequest) -> None:
         closed = self._closed
         if not closed:
             self._waiting.append(work)
@@ -99,11 +103,11 @@ class Writer:
     def _write_waiting(self) -> None:
         """Write the appends that are waiting now, at most one batch."""
         self._batch = []
-        self.gather()
+        self.add_late_arrivals()
         if self._batch:
             self._write_batch(self._batch)
 
-    def _write_batch(self, batch: list[Work]) -> None:
+    def _write_batch(self, batch: list[AppendRequest]) -> None:
         self._batch = batch  # `gather` may add later arrivals
         try:
             self._commit(batch)
@@ -112,12 +116,12 @@ class Writer:
             if len(batch) > 1 or first.written is not None or first.done is not None:
                 wake(batch)
 
-    def _write_through(self, work: Work) -> None:
+    def _write_through(self, work: AppendRequest) -> None:
         """Write this append and all before it; the caller holds the write lock."""
         while work.receipt is None and work.error is None:
             self._write_waiting()
 
-    def _wait(self, work: Work) -> None:
+    def _wait(self, work: AppendRequest) -> None:
         """Leave an append to the writer thread and wait until it is done.
 
         Not by waiting for the write lock: callers whose append is done would queue behind those
@@ -130,15 +134,15 @@ class Writer:
         self._start_thread()
         self._work_arrived.set()
         while not done_lock.acquire(timeout=WAIT_S):
-            if self.pen.acquire(blocking=False):  # in case the thread has died
+            if self.write_lock.acquire(blocking=False):  # in case the thread has died
                 try:
                     self._write_through(work)
                 finally:
-                    self.pen.release()
+                    self.write_lock.release()
 
     def _start_thread(self) -> None:
         if self._thread is None:
-            with self.pen:
+            with self.write_lock:
                 if self._thread is None:
                     self._thread = threading.Thread(
                         target=self._run, name="everloop-writer", daemon=True
@@ -151,11 +155,11 @@ class Writer:
             self._work_arrived.clear()
             while self._waiting:
                 # Each failed append has its error by now; the thread goes on for all the others.
-                with self.pen, suppress(BaseException):
+                with self.write_lock, suppress(BaseException):
                     self._write_waiting()
 
 
-def wake(batch: Sequence[Work]) -> None:
+def wake(batch: Sequence[AppendRequest]) -> None:
     """Notify all callers of a batch; each event loop is woken only once."""
     loops: dict[AbstractEventLoop, list[Future[None]]] = {}
     for work in batch:

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 import apsw
 
 from everloop.log.model.record import seal_of
-from everloop.log.sql_rows import one
+from everloop.log.sql_rows import query_one
 
 
 def erase(db: apsw.Connection, positions: Iterable[int]) -> None:
     """Erase payloads, and delete the snapshots that were folded from them."""
     for position in positions:
-        row = one(db, _PAYLOAD, (position,))
+        row = query_one(db, _PAYLOAD, (position,))
         if row is not None:
             salt, data, stream = row
             db.execute(_SEAL, (seal_of(salt, data.encode()), position))

@@ -11,9 +11,16 @@ from itertools import repeat
 
 from everloop.errors import Invalid
 from everloop.log.model.event import Event, encode, encode_all
-from everloop.log.model.record import SALT_BYTES, Fact, encode_positions, link, links, seals_of
+from everloop.log.model.record import (
+    SALT_BYTES,
+    Fact,
+    chain_digests,
+    digest_of,
+    encode_positions,
+    seals_of,
+)
 from everloop.log.sql_rows import Row
-from everloop.log.write.append import Desk, Draft, Work
+from everloop.log.write.append import AppendRequest, Draft, TransactionContext
 from everloop.ports import Entropy
 
 SALTS_DRAWN = 64
@@ -24,7 +31,7 @@ Text = str | None
 Encoded = tuple[tuple[Row, ...], tuple[Fact, ...], bytes]  # rows, facts, and the last digest
 
 
-class Quill:
+class RecordEncoder:
     """Turns the drafts of an append into rows and facts."""
 
     def __init__(self, entropy: Entropy, *, event_bytes_max: int) -> None:
@@ -32,8 +39,13 @@ class Quill:
         self._event_bytes_max = event_bytes_max
         self._salts: list[bytes] = []
 
-    def write(
-        self, work: Work, desk: Desk, drafts: Drafts, head: int, tail: tuple[int, bytes]
+    def encode(
+        self,
+        work: AppendRequest,
+        desk: TransactionContext,
+        drafts: Drafts,
+        head: int,
+        tail: tuple[int, bytes],
     ) -> Encoded:
         """Encode drafts as the rows after `head`; returns rows, facts and the last digest.
 
@@ -57,7 +69,7 @@ class Quill:
             (self._salts or self._draw_salts()).pop(),
         )
         version += 1
-        digest = link((
+        digest = digest_of((
             digest, position, stream, branch, version, kind, schema,
             actor, sources, request, now_us, sha256(salt + data).digest(),  # `seal_of`, inlined
         ))  # fmt: skip
@@ -69,7 +81,12 @@ class Quill:
         return (row,), (fact,), digest
 
     def _write_many(
-        self, work: Work, desk: Desk, drafts: Drafts, head: int, tail: tuple[int, bytes]
+        self,
+        work: AppendRequest,
+        desk: TransactionContext,
+        drafts: Drafts,
+        head: int,
+        tail: tuple[int, bytes],
     ) -> Encoded:
         stream, branch, actor, request = work.stream, desk.branch.name, work.actor, work.request_id
         (version, digest), now_us, count = tail, desk.now_us, len(drafts)
@@ -80,7 +97,7 @@ class Quill:
         kinds, schemas = _all_kinds(events)
         positions = range(head + 1, head + 1 + count)
         versions = range(version + 1, version + 1 + count)
-        digests = links(
+        digests = chain_digests(
             (digest, stream, branch, actor, request, now_us),
             zip(positions, versions, kinds, schemas, sources, seals_of(salts, data), strict=False),
         )
@@ -123,14 +140,18 @@ def _all_kinds(events: Sequence[Event]) -> tuple[Iterable[str], Iterable[int]]:
     return [event.wire for event in events], [event.schema for event in events]
 
 
-def _all_sources(drafts: Drafts, desk: Desk, head: int) -> tuple[Iterable[Because], Iterable[Text]]:
+def _all_sources(
+    drafts: Drafts, desk: TransactionContext, head: int
+) -> tuple[Iterable[Because], Iterable[Text]]:
     if Draft not in set(map(type, drafts)):
         return repeat(()), repeat(None)
     sources = [_sources(draft, desk, head, index) for index, draft in enumerate(drafts)]
     return [because for because, _ in sources], [text for _, text in sources]
 
 
-def _sources(draft: Event | Draft, desk: Desk, head: int, index: int) -> tuple[Because, Text]:
+def _sources(
+    draft: Event | Draft, desk: TransactionContext, head: int, index: int
+) -> tuple[Because, Text]:
     """The sources of a draft, as positions and as text, after checking that they count."""
     # Not `isinstance`: it is slow on classes with a metaclass, such as events.
     if type(draft) is not Draft or not (draft.because or draft.beside):

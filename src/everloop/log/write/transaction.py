@@ -13,7 +13,7 @@ from typing import TypeVar
 import apsw
 from msgspec.structs import astuple
 
-from everloop.errors import RESTORE, Conflict, Corrupt, EverloopError, Rejected, Unavailable
+from everloop.errors import RESTORE_HINT, Conflict, Corrupt, EverloopError, Rejected, Unavailable
 from everloop.log.model.branches import Branch
 from everloop.log.model.facts import STREAM, Purged
 from everloop.log.model.limits import Limits
@@ -21,31 +21,31 @@ from everloop.log.model.record import (
     GENESIS,
     Fact,
     Record,
-    chain,
+    expected_digest,
     fact_of,
 )
-from everloop.log.read.folded_state import States
+from everloop.log.read.folded_state import StateCache
 from everloop.log.read.reader import Reader
-from everloop.log.sql_rows import Row, let_go, number, one
-from everloop.log.sqlite.errors import unavailable
+from everloop.log.sql_rows import Row, close_quietly, query_int, query_one
+from everloop.log.sqlite.errors import translate_sqlite_error
 from everloop.log.sqlite.file import LogFile
-from everloop.log.write.append import Desk, Receipt, Sequencer, Work
+from everloop.log.write.append import AppendRequest, Receipt, Sequencer, TransactionContext
 from everloop.log.write.erase import erase
-from everloop.log.write.record_encoder import Quill
-from everloop.log.write.stream_heads import Tails
-from everloop.log.write.write_buffer import Pending
+from everloop.log.write.record_encoder import RecordEncoder
+from everloop.log.write.stream_heads import StreamHeads
+from everloop.log.write.write_buffer import WriteBuffer
 from everloop.ports import World
 
 S = TypeVar("S")
 
 
-class Scribe:
+class TransactionWriter:
     """The only writer of a file. Callers hold the write lock around every method."""
 
     def __init__(
         self,
         file: LogFile,
-        states: States,
+        states: StateCache,
         world: World,
         *,
         limits: Limits,
@@ -56,12 +56,12 @@ class Scribe:
         self.head = 0
         self._clock = world.clock
         self._sequencer = sequencer
-        self._encoder = Quill(world.entropy, event_bytes_max=limits.event_bytes_max)
+        self._encoder = RecordEncoder(world.entropy, event_bytes_max=limits.event_bytes_max)
         self._last_us = 0
         self._batch_start = 0  # the newest position before the current batch
         self._data_version = -1  # SQLite's data_version after our last write
-        self._tails = Tails()
-        self._pending = Pending(file.views)
+        self._tails = StreamHeads()
+        self._pending = WriteBuffer(file.views)
         self._write_rows = (
             self._pending.write
         )  # or `keep`, while several appends share a transaction
@@ -69,22 +69,24 @@ class Scribe:
         self._written: list[Row] = []  # rows for the sequencer to publish
         self._published = False  # whether they are durable at the server
         self._reader: Reader | None = None
-        self.gather: Callable[[], None] | None = None  # adds late arrivals to a batch as it begins
+        self.add_late_arrivals: Callable[[], None] | None = (
+            None  # adds late arrivals to a batch as it begins
+        )
 
     def open(self) -> None:
         """Open the file for writing, and create or migrate its schema."""
         db = self.file.connect(synchronous="NORMAL" if self._sequencer else "FULL")
         try:
-            if not self.file.prepared(db):
+            if not self.file.is_prepared(db):
                 db.execute("BEGIN IMMEDIATE")
                 self.file.prepare(db)
                 db.execute("COMMIT")
             self._reader = Reader(db)
         except apsw.Error as problem:
-            let_go(db)
-            raise unavailable(problem, self.file.path) from problem
+            close_quietly(db)
+            raise translate_sqlite_error(problem, self.file.path) from problem
         except EverloopError:
-            let_go(db)
+            close_quietly(db)
             raise
         self._reset_caches()
 
@@ -96,10 +98,10 @@ class Scribe:
     def close(self) -> None:
         """Close the file for writing."""
         if self._reader is not None:
-            let_go(self._reader.db)
+            close_quietly(self._reader.db)
             self._reader = None
 
-    def commit(self, batch: Sequence[Work]) -> None:
+    def commit(self, batch: Sequence[AppendRequest]) -> None:
         """Write a batch; every append gets its own receipt or error."""
         try:
             self._write_batch(batch)
@@ -110,12 +112,12 @@ class Scribe:
                 self._resolve_after_failure(batch, Unavailable(str(problem)))
                 return
             if isinstance(problem, apsw.Error) and not isinstance(problem, _VIEW_ERRORS):
-                self._resolve_after_failure(batch, unavailable(problem, self.file.path))
+                self._resolve_after_failure(batch, translate_sqlite_error(problem, self.file.path))
                 return
             self._roll_back()
             if len(batch) == 1:
                 if isinstance(problem, UnicodeDecodeError):  # a flipped byte in a stored text
-                    problem = unavailable(problem, self.file.path)
+                    problem = translate_sqlite_error(problem, self.file.path)
                 batch[0].error = problem
                 return
             for work in batch:  # find out which append caused it
@@ -123,10 +125,10 @@ class Scribe:
         except BaseException:
             self._roll_back()
             for work in batch:
-                work.interrupt()
+                work.set_interrupted()
             raise
 
-    def adopt(self, records: Sequence[Record]) -> None:
+    def apply_records(self, records: Sequence[Record]) -> None:
         """Append records that another store ordered, in the caller's transaction.
 
         Raises:
@@ -136,20 +138,20 @@ class Scribe:
         for record in records:
             digest, facts = self._check_next(reader, record), [fact_of(record)]
             self.head, self._last_us = record.position, record.recorded_us
-            self._pending.keep(reader, [astuple(record)], facts)
+            self._pending.add(reader, [astuple(record)], facts)
             self._tails[record.stream, record.branch] = (record.version, digest)
             if record.stream == STREAM:
                 self._apply_log_facts(reader, facts)
         self._pending.flush()
 
-    def tip(self) -> tuple[int, bytes] | None:
+    def head_and_digest(self) -> tuple[int, bytes] | None:
         """The newest position and its digest; None if the file is missing or damaged."""
-        if self.file.lost():
+        if self.file.is_lost():
             return None
-        row = one(self._open_reader().db, _TIP)
+        row = query_one(self._open_reader().db, _TIP)
         return (row[0], row[1]) if row else (0, GENESIS)
 
-    def renew(self) -> None:
+    def recreate(self) -> None:
         """Replace an untrusted file by an empty one, in a new transaction."""
         self.close()
         self.file.discard()
@@ -157,13 +159,13 @@ class Scribe:
         reader.db.execute("BEGIN IMMEDIATE")
         self._catch_up(reader)
 
-    def take_over(self, records: Sequence[Record]) -> None:
+    def append_records(self, records: Sequence[Record]) -> None:
         """Append records of another log unchanged, all or nothing, durably."""
 
         def act(_: Reader) -> None:
             if self._sequencer:
                 self._sequencer.begin(self)
-            self.adopt(records)
+            self.apply_records(records)
             if self._sequencer:
                 self._sequencer.publish(records)
 
@@ -176,7 +178,7 @@ class Scribe:
             self._commit(self._open_reader())  # `act` may have replaced the file
         except (apsw.Error, UnicodeDecodeError) as problem:
             self._roll_back()
-            raise unavailable(problem, self.file.path) from problem
+            raise translate_sqlite_error(problem, self.file.path) from problem
         except BaseException:
             self._roll_back()
             raise
@@ -189,28 +191,28 @@ class Scribe:
             reader.cursor.execute("BEGIN IMMEDIATE")
         except apsw.ReadOnlyError:  # it was read-only when opened; it may not be any more
             self.close()
-            self.file.release()
+            self.file.close_idle_readers()
             reader = self._open_reader()
             reader.db.execute("BEGIN IMMEDIATE")
         if reader.db.data_version() != self._data_version:  # another process wrote since we did
             self._catch_up(reader)
         return reader
 
-    def _write_batch(self, batch: Sequence[Work]) -> None:
+    def _write_batch(self, batch: Sequence[AppendRequest]) -> None:
         self._written, self._published = [], False
         reader = self._begin()
         if self._sequencer:
             now_us = self._sequencer.begin(self)
             reader = self._open_reader()  # the file may have been replaced
-            if self.gather:
-                self.gather()
+            if self.add_late_arrivals:
+                self.add_late_arrivals()
         else:
             now_us = self._clock.now_us()
         if now_us < self._last_us:
             now_us = self._last_us
         self._batch_start, shared = self.head, len(batch) > 1
         if shared:
-            self._write_rows, self._tails.coming = self._pending.keep, batch
+            self._write_rows, self._tails.upcoming = self._pending.add, batch
         for work in batch:
             before = self.head
             work.receipt = work.error = None
@@ -222,7 +224,7 @@ class Scribe:
                 work.error = refusal
         if shared:
             self._pending.flush()
-            self._write_rows, self._tails.coming = self._pending.write, ()
+            self._write_rows, self._tails.upcoming = self._pending.write, ()
         if self._sequencer:
             self._sequencer.publish([Record(*row) for row in self._written])
             self._published = True
@@ -230,8 +232,8 @@ class Scribe:
 
     def _commit(self, reader: Reader) -> None:
         reader.cursor.execute("COMMIT")
-        if self.file.drafted:
-            self.file.settle(committed=True)
+        if self.file.branch_draft:
+            self.file.finish_branch_draft(committed=True)
         self._data_version = reader.db.data_version()
 
     def _catch_up(self, reader: Reader) -> None:
@@ -242,28 +244,28 @@ class Scribe:
         if head != self.head:
             self._tails.clear()
             self.head = head
-            self._last_us = number(reader.db, _RECORDED_AT, (head,))
+            self._last_us = query_int(reader.db, _RECORDED_AT, (head,))
             self.file.refresh(reader.db, head)
         if self.file.views.position(reader.db) < head:
             self._fold_lagging_views(reader, head)
-            self.file.forget_memory()  # a rebuilt view had no branches until now
+            self.file.reset_branches()  # a rebuilt view had no branches until now
             self.file.refresh(reader.db, head)
-        self.file.views.keep_up(reader.db, head)
+        self.file.views.mark_current(reader.db, head)
         self._current_branches.clear()
 
     def _fold_lagging_views(self, reader: Reader, head: int) -> None:
-        behind = self.file.views.behind(reader.db, head)
+        behind = self.file.views.lagging(reader.db, head)
         for record in reader.records(min(position for _, position in behind), head):
             fact = fact_of(record)
             for view, position in behind:
                 if record.position > position:
                     view.fold(reader.db, fact)
 
-    def _write_one(self, reader: Reader, work: Work, now_us: int) -> None:
+    def _write_one(self, reader: Reader, work: AppendRequest, now_us: int) -> None:
         if not work.fresh:
             self._pending.flush()
-            if done := reader.requested(work.request_id):
-                work.repeat(done)
+            if done := reader.records_of_request(work.request_id):
+                work.set_repeated(done)
                 return
         stream = work.stream
         if work.branch:
@@ -278,10 +280,12 @@ class Scribe:
                 f"stream {stream!r} is at version {version}, not {expected}",
                 hint="Read the stream again and decide again.",
             )
-        desk = Desk(reader, self._pending, self.states, self.file, branch, now_us, stream, version)
+        desk = TransactionContext(
+            reader, self._pending, self.states, self.file, branch, now_us, stream, version
+        )
         asked = work.asked
         drafts = asked(desk) if callable(asked) else asked
-        rows, facts, digest = self._encoder.write(work, desk, drafts, self.head, tail)
+        rows, facts, digest = self._encoder.encode(work, desk, drafts, self.head, tail)
         if rows:
             version += len(rows)
             self.head, self._last_us = facts[-1].position, now_us
@@ -289,7 +293,7 @@ class Scribe:
             if self._sequencer:
                 self._written += rows
             self._tails[place] = (version, digest)
-            if place in self.states.kept:
+            if place in self.states.cached:
                 self.states.advance(place, facts)
             if stream == STREAM:
                 self._apply_log_facts(reader, facts)
@@ -297,7 +301,7 @@ class Scribe:
 
     def _find_current_branch(self, stream: str) -> Branch:
         """The current branch of a stream's tree."""
-        home = self._current_branches[stream] = self.file.branches.home_of(stream)
+        home = self._current_branches[stream] = self.file.branches.current_branch_of(stream)
         return home
 
     def _check_next(self, reader: Reader, record: Record) -> bytes:
@@ -308,10 +312,10 @@ class Scribe:
             raise Corrupt(
                 f"record {record.position} does not follow position {self.head}"
                 f" and version {version} of stream {record.stream!r}",
-                hint=RESTORE,
+                hint=RESTORE_HINT,
             )
-        if chain(previous, record) != record.digest:
-            raise Corrupt(f"record {record.position} does not match its digest", hint=RESTORE)
+        if expected_digest(previous, record) != record.digest:
+            raise Corrupt(f"record {record.position} does not match its digest", hint=RESTORE_HINT)
         return record.digest
 
     def _apply_log_facts(self, reader: Reader, facts: Sequence[Fact]) -> None:
@@ -322,10 +326,12 @@ class Scribe:
                 erase(reader.db, fact.event.positions)
                 self.file.views.forget(reader.db, fact.event.positions)
                 self.states.clear()
-        self.file.draft(reader.db, self.head)
+        self.file.draft_branches(reader.db, self.head)
         self._current_branches.clear()
 
-    def _resolve_after_failure(self, batch: Sequence[Work], problem: EverloopError) -> None:
+    def _resolve_after_failure(
+        self, batch: Sequence[AppendRequest], problem: EverloopError
+    ) -> None:
         """Answer each append after a failure that may have come after the commit: look it up."""
         self._roll_back()
         self.close()
@@ -334,23 +340,23 @@ class Scribe:
         try:
             found = self._look_up(batch)
         except apsw.Error as reason:
-            found, problem = {}, unavailable(reason, self.file.path)
+            found, problem = {}, translate_sqlite_error(reason, self.file.path)
         except EverloopError:
             found = {}
         self.close()  # the file and its shared memory may have been opened read-only;
-        self.file.release()  # the next append opens them again
+        self.file.close_idle_readers()  # the next append opens them again
         for work in batch:
             if work.request_id in found:
-                work.repeat(found[work.request_id])
+                work.set_repeated(found[work.request_id])
             elif work.error is None and not self._published:
                 work.receipt, work.error = None, problem
 
-    def _look_up(self, batch: Sequence[Work]) -> dict[str, list[Record]]:
+    def _look_up(self, batch: Sequence[AppendRequest]) -> dict[str, list[Record]]:
         if self._sequencer:
             self.transaction(lambda _: self._sequencer and self._sequencer.begin(self))
             self._sequencer.abort()
         else:  # make durable what a failed sync left behind, or fail
-            result = one(self._open_reader().db, "PRAGMA wal_checkpoint(FULL)")
+            result = query_one(self._open_reader().db, "PRAGMA wal_checkpoint(FULL)")
             if result and result[0]:
                 raise Unavailable(
                     "the log could not be written to the disk",
@@ -358,9 +364,9 @@ class Scribe:
                 )
         reader = self._open_reader()
         found = {
-            work.request_id: reader.written(work.request_id, self._batch_start)
+            work.request_id: reader.records_of_any_request(work.request_id, self._batch_start)
             if work.fresh
-            else reader.requested(work.request_id)
+            else reader.records_of_request(work.request_id)
             for work in batch
         }
         return {request: records for request, records in found.items() if records}
@@ -374,18 +380,18 @@ class Scribe:
     def _roll_back(self) -> None:
         if self._sequencer:
             self._sequencer.abort()
-        if self._reader is not None and not self._reader.leave():
+        if self._reader is not None and not self._reader.roll_back():
             self._reader = None
-        self.file.settle(committed=False)
+        self.file.finish_branch_draft(committed=False)
         self._reset_written()
 
     def _reset_caches(self) -> None:
         self._reset_written()
-        self.file.forget_memory()
+        self.file.reset_branches()
 
     def _reset_written(self) -> None:
         self._pending.clear()
-        self._write_rows, self._tails.coming = self._pending.write, ()
+        self._write_rows, self._tails.upcoming = self._pending.write, ()
         self.head = self._data_version = -1
         self._tails.clear()
         self._current_branches.clear()

@@ -7,7 +7,7 @@ with one statement per table. A read flushes the buffer first, so a decision see
 from collections.abc import Sequence
 
 from everloop.log.model.record import Fact
-from everloop.log.read.projection import Views
+from everloop.log.read.projection import ProjectionSet
 from everloop.log.read.reader import Reader
 from everloop.log.schema import COLUMNS
 from everloop.log.sql_rows import Row
@@ -18,10 +18,10 @@ WAITING_MAX = 2_000  # rows; more would cost memory and save no time
 INSERT = f"INSERT INTO log VALUES({','.join('?' * len(COLUMNS.split(',')))})"
 
 
-class Pending:
+class WriteBuffer:
     """Rows and facts of the current transaction that are not in the file yet."""
 
-    def __init__(self, views: Views) -> None:
+    def __init__(self, views: ProjectionSet) -> None:
         self._views = views
         self._reader: Reader | None = None
         self._rows: list[Row] = []
@@ -35,7 +35,7 @@ class Pending:
             reader.cursor.executemany(INSERT, rows)
         self._views.fold(reader.db, facts)
 
-    def keep(self, reader: Reader, rows: Sequence[Row], facts: Sequence[Fact]) -> None:
+    def add(self, reader: Reader, rows: Sequence[Row], facts: Sequence[Fact]) -> None:
         """Buffer rows and facts until the next read or the end of the transaction."""
         self._reader = reader
         self._rows += rows

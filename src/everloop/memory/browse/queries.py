@@ -12,28 +12,35 @@ import msgspec
 
 from everloop.errors import Invalid, NotFound
 from everloop.log import Reader, visible
-from everloop.log.model.record import moment
+from everloop.log.model.record import from_microseconds
 from everloop.memory.model.commands import GrantAudience
 from everloop.memory.model.events import PIVOTAL
-from everloop.memory.model.scopes import Asker
-from everloop.memory.projections.citations import Known, Link, links, nobody
+from everloop.memory.model.scopes import Viewer
+from everloop.memory.projections.citations import (
+    CitationLink,
+    CiterVisibility,
+    citation_links,
+    no_other_citers,
+)
 from everloop.memory.projections.queries import (
-    COLUMNS,
-    PAIRS,
+    ITEM_COLUMNS,
+    RELATED_PAIRS_SQL,
     Filter,
     Item,
-    Sieve,
-    complete,
-    find,
-    item_of,
+    VisibilityQuery,
+    find_item,
+    item_from_row,
+    load_details,
 )
 
-HANDLE: Final = 8  # characters of an id's end that are shown; enough to be unique in practice
-HANDLE_MIN: Final = 4
-NAMESAKES_MAX: Final = 4
+SHORT_ID_LENGTH: Final = (
+    8  # characters of an id's end that are shown; enough to be unique in practice
+)
+SHORT_ID_LENGTH_MIN: Final = 4
+AMBIGUOUS_IDS_SHOWN_MAX: Final = 4
 
 
-def newest_mark(*marks: str, what: str = "value") -> str:
+def newest_mark_sql(*marks: str, what: str = "value") -> str:
     """SQL for the newest mark of these sorts on the item `i`."""
     sorts = ", ".join(f"'{mark}'" for mark in marks)
     return (
@@ -43,10 +50,11 @@ def newest_mark(*marks: str, what: str = "value") -> str:
 
 
 # Pinned by hand; else automatically, if it is pivotal and was not displaced since that rating.
-PINNED = f"coalesce(({newest_mark('pinned')}), ({newest_mark('rated', 'gave_way')}) = {PIVOTAL}, 0)"
+_RATED_SQL = newest_mark_sql("rated", "gave_way")
+PINNED_SQL = f"coalesce(({newest_mark_sql('pinned')}), ({_RATED_SQL}) = {PIVOTAL}, 0)"
 
 
-class Version(msgspec.Struct, frozen=True):
+class ItemVersion(msgspec.Struct, frozen=True):
     """One version of an item, with its author."""
 
     position: int
@@ -58,7 +66,7 @@ class Version(msgspec.Struct, frozen=True):
     at: datetime
 
 
-class Repeat(msgspec.Struct, frozen=True):
+class Repetition(msgspec.Struct, frozen=True):
     """A repetition of an item: a near duplicate that was linked to it."""
 
     position: int
@@ -68,14 +76,14 @@ class Repeat(msgspec.Struct, frozen=True):
     at: datetime
 
 
-class Life(msgspec.Struct, frozen=True):
+class ItemHistory(msgspec.Struct, frozen=True):
     """The history of an item; versions, repetitions and citations are sorted oldest first."""
 
     item: Item
     because: tuple[int, ...]
-    versions: tuple[Version, ...]
-    repeats: tuple[Repeat, ...]
-    citations: tuple[Link, ...]
+    versions: tuple[ItemVersion, ...]
+    repeats: tuple[Repetition, ...]
+    citations: tuple[CitationLink, ...]
     contradictions: tuple[Item, ...]
     variants: tuple[Item, ...]  # near duplicates that are items of their own
     retired_because: str
@@ -90,12 +98,12 @@ class Grant(msgspec.Struct, frozen=True):
     since: datetime
 
 
-def handle(item_id: str) -> str:
+def short_id(item_id: str) -> str:
     """The short form of an id: its last characters, enough to identify the item."""
-    return item_id if len(item_id) <= HANDLE + 4 else item_id[-HANDLE:]
+    return item_id if len(item_id) <= SHORT_ID_LENGTH + 4 else item_id[-SHORT_ID_LENGTH:]
 
 
-def named(reader: Reader, who: Asker, name: str) -> Item:
+def resolve_item(reader: Reader, who: Viewer, name: str) -> Item:
     """Resolve an id, the end of an id, or the beginning of a short id to an item.
 
     Raises:
@@ -103,25 +111,27 @@ def named(reader: Reader, who: Asker, name: str) -> Item:
         Invalid: several items match.
     """
     try:
-        return find(reader, who, name)
+        return find_item(reader, who, name)
     except NotFound:
-        if len(name) < HANDLE_MIN:
+        if len(name) < SHORT_ID_LENGTH_MIN:
             raise
-    sieve = Sieve(who, Filter(retired=True))
+    sieve = VisibilityQuery(who, Filter(retired=True))
     ends, begins = "substr(i.item_id, -length(:name))", "substr(i.item_id, -:handle, length(:name))"
     matches = f":name IN ({ends}, {begins})"
-    found = sieve.rows(reader, COLUMNS, matches, "ORDER BY i.position", name=name, handle=HANDLE)
+    found = sieve.rows(
+        reader, ITEM_COLUMNS, matches, "ORDER BY i.position", name=name, handle=SHORT_ID_LENGTH
+    )
     if not found:
         raise NotFound(f"no item {name!r}", hint="`everloop memories` lists them.")
     if len(found) > 1:
-        ids = ", ".join(row[2] for row in found[:NAMESAKES_MAX])
+        ids = ", ".join(row[2] for row in found[:AMBIGUOUS_IDS_SHOWN_MAX])
         raise Invalid(f"{name!r} matches several items", hint=f"Use more of the id: {ids}")
-    return complete(reader, who, [item_of(row) for row in found])[0]
+    return load_details(reader, who, [item_from_row(row) for row in found])[0]
 
 
-def page(
+def page_by_time(
     reader: Reader,
-    who: Asker,
+    who: Viewer,
     only: Filter,
     *,
     pinned: bool = False,
@@ -129,35 +139,41 @@ def page(
     offset: int = 0,
 ) -> tuple[list[Item], int]:
     """Items by the time they happened, newest first, and how many there are in all."""
-    where = PINNED if pinned else "true"
-    return _page(reader, Sieve(who, only), where, _NEWEST_FIRST, limit=limit, offset=offset)
+    where = PINNED_SQL if pinned else "true"
+    return _page(
+        reader, VisibilityQuery(who, only), where, _NEWEST_FIRST, limit=limit, offset=offset
+    )
 
 
 def page_by_id(
-    reader: Reader, who: Asker, only: Filter, *, limit: int = 50, offset: int = 0
+    reader: Reader, who: Viewer, only: Filter, *, limit: int = 50, offset: int = 0
 ) -> tuple[list[Item], int]:
     """Items by their ids, and how many there are in all."""
     order = "ORDER BY i.item_id"
-    return _page(reader, Sieve(who, only), "true", order, limit=limit, offset=offset)
+    return _page(reader, VisibilityQuery(who, only), "true", order, limit=limit, offset=offset)
 
 
-def these(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
+def items_with_ids(reader: Reader, who: Viewer, item_ids: Sequence[str]) -> list[Item]:
     """The items with these ids that the asker may see, newest first."""
-    sieve = Sieve(who, Filter(retired=True))
+    sieve = VisibilityQuery(who, Filter(retired=True))
     where = "i.item_id IN (SELECT value FROM json_each(:ids))"
     ids = msgspec.json.encode(list(item_ids)).decode()
-    rows = sieve.rows(reader, COLUMNS, where, _NEWEST_FIRST, ids=ids)
-    return complete(reader, who, [item_of(row) for row in rows])
+    rows = sieve.rows(reader, ITEM_COLUMNS, where, _NEWEST_FIRST, ids=ids)
+    return load_details(reader, who, [item_from_row(row) for row in rows])
 
 
 def revised_at(reader: Reader, seen: Sequence[Item]) -> dict[str, datetime]:
     """When the current version of each item was recorded."""
     versions = msgspec.json.encode([item.version for item in seen]).decode()
-    times = {position: moment(at) for position, at in reader.rows(_RECORDED, (versions,))}
+    times = {
+        position: from_microseconds(at) for position, at in reader.rows(_RECORDED, (versions,))
+    }
     return {item.item_id: times[item.version] for item in seen}
 
 
-def life(reader: Reader, who: Asker, name: str, known: Known = nobody) -> Life:
+def item_history(
+    reader: Reader, who: Viewer, name: str, known: CiterVisibility = no_other_citers
+) -> ItemHistory:
     """The history of an item: versions, repetitions, citations, contradictions and variants.
 
     An older version that this asker may not see stays hidden, with its repetitions. `known` tells
@@ -166,38 +182,40 @@ def life(reader: Reader, who: Asker, name: str, known: Known = nobody) -> Life:
     Raises:
         NotFound: there is no such item for this asker.
     """
-    item = named(reader, who, name)
+    item = resolve_item(reader, who, name)
     written = [_version(reader, row) for row in reader.rows(_VERSIONS, (item.position,))]
     seen = [version for version in written if who.may_see(version.scope, version.witnesses)]
     repeats = [
-        Repeat(position, text, similarity, by, moment(at))
+        Repetition(position, text, similarity, by, from_microseconds(at))
         for position, text, similarity, by, at in reader.rows(_REPEATS, (item.position,))
         if _in_force(written, position) in seen
     ]
     notes = reader.rows(_RETIRED, (item.position,))
-    return Life(
+    return ItemHistory(
         item=item,
-        because=tuple(r[0] for r in reader.rows(_BECAUSE, (item.position,))) if who.owner else (),
+        because=tuple(r[0] for r in reader.rows(_BECAUSE, (item.position,)))
+        if who.is_owner
+        else (),
         versions=tuple(seen),
         repeats=tuple(repeats),
-        citations=tuple(links(reader, who, item.item_id, known)),
-        contradictions=tuple(these(reader, who, item.contradicts)),
-        variants=tuple(these(reader, who, _variants(reader, item))),
-        retired_because=str(notes[0][0]) if notes and who.owner else "",
+        citations=tuple(citation_links(reader, who, item.item_id, known)),
+        contradictions=tuple(items_with_ids(reader, who, item.contradicts)),
+        variants=tuple(items_with_ids(reader, who, _variants(reader, item))),
+        retired_because=str(notes[0][0]) if notes and who.is_owner else "",
     )
 
 
-def grants(reader: Reader) -> list[Grant]:
+def current_grants(reader: Reader) -> list[Grant]:
     """The current grants, by principal. For the owner only."""
     newest = {row[0]: row for row in reader.rows(_GRANTS)}
     granted = [
-        Grant(principal, tuple(msgspec.json.decode(scopes)), position, moment(at))
+        Grant(principal, tuple(msgspec.json.decode(scopes)), position, from_microseconds(at))
         for principal, scopes, position, at in newest.values()
     ]
     return [grant for grant in granted if grant.scopes]
 
 
-def spoken_of(reader: Reader, command: GrantAudience) -> bool:
+def has_grant_history(reader: Reader, command: GrantAudience) -> bool:
     """Whether a principal was ever granted or denied access in this line of history.
 
     Retracted grants count here: taking one back is a decision, too.
@@ -209,12 +227,12 @@ def spoken_of(reader: Reader, command: GrantAudience) -> bool:
 
 
 def _page(
-    reader: Reader, sieve: Sieve, where: str, order: str, *, limit: int, offset: int
+    reader: Reader, sieve: VisibilityQuery, where: str, order: str, *, limit: int, offset: int
 ) -> tuple[list[Item], int]:
     rest = f"{order} LIMIT :limit OFFSET :offset"
-    rows = sieve.rows(reader, COLUMNS, where, rest, limit=limit, offset=offset)
+    rows = sieve.rows(reader, ITEM_COLUMNS, where, rest, limit=limit, offset=offset)
     number = int(sieve.rows(reader, "count(*)", where)[0][0])
-    return complete(reader, sieve.asker, [item_of(row) for row in rows]), number
+    return load_details(reader, sieve.asker, [item_from_row(row) for row in rows]), number
 
 
 def _variants(reader: Reader, item: Item) -> list[str]:
@@ -222,13 +240,13 @@ def _variants(reader: Reader, item: Item) -> list[str]:
     return [row[0] for row in reader.rows(_VARIANTS, asked)]
 
 
-def _version(reader: Reader, row: Sequence[Any]) -> Version:
+def _version(reader: Reader, row: Sequence[Any]) -> ItemVersion:
     position, title, text, scope, by, at = row
     witnesses = tuple(found[0] for found in reader.rows(_WITNESSES, (position,)))
-    return Version(position, title, text, scope, witnesses, by, moment(at))
+    return ItemVersion(position, title, text, scope, witnesses, by, from_microseconds(at))
 
 
-def _in_force(written: Sequence[Version], position: int) -> Version:
+def _in_force(written: Sequence[ItemVersion], position: int) -> ItemVersion:
     """The version of an item at a position; the first is older than any repetition."""
     return [version for version in written if version.position <= position][-1]
 
@@ -245,7 +263,9 @@ SELECT r.position, r.text, r.similarity, l.actor, l.recorded_at
 FROM memory_repeats r JOIN log l ON l.position = r.position
 WHERE r.item = ? AND {visible("r")} ORDER BY r.position
 """  # noqa: S608 - our own condition
-_VARIANTS = f"{PAIRS} SELECT i.item_id FROM pairs p JOIN memory_items i ON i.position = p.other"  # noqa: S608
+_VARIANTS = (
+    f"{RELATED_PAIRS_SQL} SELECT i.item_id FROM pairs p JOIN memory_items i ON i.position = p.other"  # noqa: S608
+)
 _BECAUSE = "SELECT source FROM log_because WHERE dependant = ? ORDER BY source"
 _RETIRED = f"""
 SELECT m.note FROM memory_marks m

@@ -7,12 +7,18 @@ from typing import Final
 
 import msgspec
 
-from everloop.memory.text.analysis import EITHER, analyse, question, spoken, written
+from everloop.memory.text.analysis import (
+    ALTERNATIVE,
+    analyse,
+    detect_question_languages,
+    detect_text_languages,
+    parse_question,
+)
 from everloop.memory.text.language import Languages
-from everloop.memory.text.passages import passages
-from everloop.memory.text.spelling import Spelling, may_be_misspelt
+from everloop.memory.text.passages import split_passages
+from everloop.memory.text.spelling import SpellingIndex, may_be_misspelt
 
-LEAD: Final = 40  # characters shown before the first match
+LEAD_CHARACTERS: Final = 40  # characters shown before the first match
 
 _WORD = re.compile(r"\w[\w\u00ad\u200b\u2060\ufeff]*")  # may contain invisible characters
 _SPACE = re.compile(r"\s+")
@@ -33,10 +39,12 @@ class Snippet(msgspec.Struct, frozen=True):
 
 def snippet(text: str, asked: str, width: int = 240) -> Snippet:
     """Cut a snippet where the most query terms occur together, or at the beginning of the text."""
-    known = spoken(asked)
-    languages = written(text) if known is None else known
-    terms = question(asked, languages).terms
-    wanted = _with_spellings(text, frozenset(one for term in terms for one in term.split(EITHER)))
+    known = detect_question_languages(asked)
+    languages = detect_text_languages(text) if known is None else known
+    terms = parse_question(asked, languages).terms
+    wanted = _with_spellings(
+        text, frozenset(one for term in terms for one in term.split(ALTERNATIVE))
+    )
     flat = _SPACE.sub(" ", _passage(text, wanted)).strip()
     hits = [
         (word.span(), held)
@@ -58,13 +66,13 @@ def _with_spellings(text: str, wanted: frozenset[str]) -> frozenset[str]:
     lacking = [term for term in wanted - words if may_be_misspelt(term)]
     if not lacking:
         return wanted
-    spelling = Spelling(words)
-    return wanted.union(*(spelling.near(term) for term in lacking))
+    spelling = SpellingIndex(words)
+    return wanted.union(*(spelling.similar_words(term) for term in lacking))
 
 
 def _passage(text: str, wanted: frozenset[str]) -> str:
     """The passage with the most query terms; the first of several."""
-    found = passages(text)
+    found = split_passages(text)
     if len(found) < 2:  # as most texts are
         return "".join(found)
     return max(found, key=lambda passage: len(_matching(passage, wanted)))
@@ -82,7 +90,7 @@ def _densest(hits: Sequence[tuple[tuple[int, int], frozenset[str]]], width: int)
 
     def seen(place: int) -> int:
         begin = hits[place][0][0]
-        near = (held for (_, last), held in hits[place:] if last - begin <= width - LEAD)
+        near = (held for (_, last), held in hits[place:] if last - begin <= width - LEAD_CHARACTERS)
         return len(frozenset[str]().union(*near))
 
     return hits[max(range(len(hits)), key=seen)][0][0]
@@ -90,6 +98,6 @@ def _densest(hits: Sequence[tuple[tuple[int, int], frozenset[str]]], width: int)
 
 def _start(flat: str, first: int) -> int:
     """The word at which to begin, so that the first match is near the beginning."""
-    if first <= 2 * LEAD:
+    if first <= 2 * LEAD_CHARACTERS:
         return 0
-    return flat.find(" ", first - LEAD, first) + 1 or first
+    return flat.find(" ", first - LEAD_CHARACTERS, first) + 1 or first

@@ -16,7 +16,7 @@ from everloop.ports import Embedder
 REFUSED_MAX = 3  # texts refused in a row; after that the model itself has failed
 
 
-class Making:
+class BatchEmbedder:
     """Embeds batches of texts, as long as `going()` is true. Remembers the last refusal."""
 
     def __init__(self, embedder: Embedder, going: Callable[[], bool]) -> None:
@@ -25,7 +25,7 @@ class Making:
         self._refused_in_a_row = 0
         self.refusal: ModelFailed | None = None
 
-    def made(self, texts: Sequence[str]) -> Iterator[tuple[int, NDArray[np.float16]]]:
+    def embed(self, texts: Sequence[str]) -> Iterator[tuple[int, NDArray[np.float16]]]:
         """The vectors of these texts in half precision, each with its text's index.
 
         A refused text has no vector.

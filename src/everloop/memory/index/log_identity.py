@@ -16,7 +16,7 @@ SELECT (SELECT max(position) FROM log),
 _DIGESTS = "SELECT digest FROM log WHERE position > ? AND position <= ? ORDER BY position"
 
 
-class Recognised:
+class LogIdentity:
     """Digests and newest purge of the log that was read, to tell it from another log."""
 
     head: int  # up to which it was read
@@ -26,7 +26,7 @@ class Recognised:
     def __init__(self) -> None:
         self._reset(None)
 
-    def newest(self, reader: Reader) -> tuple[int, bool]:
+    def newest_position(self, reader: Reader) -> tuple[int, bool]:
         """The newest position that a reader sees, and whether it still sees the same log.
 
         If it sees another log, this object starts over with that one.
@@ -37,7 +37,7 @@ class Recognised:
             self._reset(purged)
         return head or 0, same
 
-    def note(self, reader: Reader, head: int) -> None:
+    def record_read(self, reader: Reader, head: int) -> None:
         """Record that the log was read up to `head`."""
         new = reader.rows(_DIGESTS, (max(self.head, head - HEADS_KEPT), head))
         self._digests |= dict.fromkeys(row[0] for row in new)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everloop.log import Reader
-from everloop.memory.index.row_sets import NONE, Mask, Rows, passing
+from everloop.memory.index.row_sets import NO_ROW, Mask, Rows, mask_rows
 from everloop.memory.index.snapshot import Arrays
 from everloop.memory.text.passages import PASSAGES_MAX
 
@@ -40,7 +40,7 @@ WHERE p.passage > ? ORDER BY p.passage
 """
 
 
-class Codes:
+class NameCodes:
     """Maps names to small integers; 0 is no name."""
 
     def __init__(self, names: Iterable[str] = ("",)) -> None:
@@ -51,14 +51,14 @@ class Codes:
         """How many names there are, including the empty one."""
         return len(self.names)
 
-    def of(self, name: str) -> int:
+    def code(self, name: str) -> int:
         """The code of a name; a new name gets the next one."""
         code = self._codes.setdefault(name, len(self.names))
         if code == len(self.names):
             self.names.append(name)
         return code
 
-    def known(self, names: Iterable[str]) -> list[int]:
+    def existing_codes(self, names: Iterable[str]) -> list[int]:
         """The codes of those names that have one."""
         return [self._codes[name] for name in names if name in self._codes]
 
@@ -77,7 +77,7 @@ class Column:
             room = np.empty(max(size + by, 2 * len(self._room), 1_024), self._room.dtype)
             room[:size] = self.all
             self._room = room
-        self._room[size : size + by] = NONE
+        self._room[size : size + by] = NO_ROW
         self.all = self._room[: size + by]
 
     def extend(self, values: Sequence[int] | NDArray[Any]) -> None:
@@ -109,7 +109,7 @@ COLUMNS: dict[str, Any] = {
 }
 
 
-class Roster:
+class PassageColumns:
     """Every passage of every version, visible or not, as columns.
 
     Existing rows never change while new ones are appended, so a reader of an older state may keep
@@ -141,13 +141,13 @@ class Roster:
         self.head = head  # every passage up to this position is loaded, or being loaded
         for name, dtype in COLUMNS.items():
             setattr(self, name, Column(dtype, known.pop(name, None)))
-        self.scopes, self.kinds, self.speakers = (Codes(some) for some in names)
+        self.scopes, self.kinds, self.speakers = (NameCodes(some) for some in names)
         self._ids = known.pop(IDS, None)
         self._speakers_by_word: dict[str, list[int]] = {}  # the first word of their names
         for code in range(1, len(self.speakers)):
             self._index_speaker(code)
-        self.expiring = bool(self.holds_until.all.any())  # whether any item expires
-        self.beside = known  # other arrays of the snapshot, such as vectors by row
+        self.has_expiring = bool(self.holds_until.all.any())  # whether any item expires
+        self.extra_arrays = known  # other arrays of the snapshot, such as vectors by row
 
     def __len__(self) -> int:
         """How many rows there are, including row 0, which means none."""
@@ -172,8 +172,8 @@ class Roster:
         passages, group, earlier = self.passage.all, self.group.all, self.earlier.all
         for item in items:
             first = int(np.searchsorted(passages, item * PASSAGES_MAX))
-            row = int(self.newest.all[group[first]]) if first < len(passages) else NONE
-            while row != NONE:
+            row = int(self.newest.all[group[first]]) if first < len(passages) else NO_ROW
+            while row != NO_ROW:
                 if self.item.all[row] == item:
                     found.append(row)
                 row = int(earlier[row])
@@ -187,7 +187,7 @@ class Roster:
         """The first allowed passage that follows each row's item; row 0 if there is none."""
         return _first_allowed(self.next.all.take(rows), self.sibling.all, allowed)
 
-    def named_in(self, text: str) -> list[int]:
+    def mentioned_speakers(self, text: str) -> list[int]:
         """The codes of the speakers that a text names."""
         if not self._speakers_by_word:
             return []
@@ -207,9 +207,9 @@ class Roster:
         self.length.extend(length)
         self.happened.extend(happened)
         self.holds_until.extend(holds)
-        self.expiring |= any(holds)
-        self.scope.extend([self.scopes.of(name) for name in scopes])
-        self.kind.extend([self.kinds.of(name) for name in kinds])
+        self.has_expiring |= any(holds)
+        self.scope.extend([self.scopes.code(name) for name in scopes])
+        self.kind.extend([self.kinds.code(name) for name in kinds])
         self.speaker.extend([self._speaker(opening) for opening in openings])
         self.group.extend(groups)
         self.follows.extend(followed)
@@ -227,13 +227,13 @@ class Roster:
         self.earlier.all[rows[first]] = self.newest.all[of[first]]
         self.newest.all[of[last]] = rows[last]
         rows, first, last = _runs(follows, start)
-        kept = follows[rows - start] != NONE
+        kept = follows[rows - start] != NO_ROW
         rows, first, last = rows[kept], first[kept], last[kept]
         of = follows[rows - start]
-        self.sibling.all[rows[:-1]] = np.where(last[:-1], NONE, rows[1:])
+        self.sibling.all[rows[:-1]] = np.where(last[:-1], NO_ROW, rows[1:])
         heads, ends = rows[first], self.closer.all[of[first]]
-        self.opener.all[of[first][ends == NONE]] = heads[ends == NONE]
-        self.sibling.all[ends[ends != NONE]] = heads[ends != NONE]
+        self.opener.all[of[first][ends == NO_ROW]] = heads[ends == NO_ROW]
+        self.sibling.all[ends[ends != NO_ROW]] = heads[ends != NO_ROW]
         self.closer.all[of[last]] = rows[last]
 
     def _link_neighbours(self, groups: Rows, follows: Rows) -> None:
@@ -247,7 +247,7 @@ class Roster:
             while row.any():
                 near.all[row] = what.all[touched]
                 row = onward.all[row]
-            near.all[NONE] = NONE
+            near.all[NO_ROW] = NO_ROW
 
     @cached_property
     def _groups(self) -> dict[str, int]:
@@ -264,9 +264,9 @@ class Roster:
     def _speaker(self, opening: str) -> int:
         found = _SPEAKER.match(opening) if opening else None
         if found is None:
-            return NONE
+            return NO_ROW
         known = len(self.speakers)
-        code = self.speakers.of(found.group(1))
+        code = self.speakers.code(found.group(1))
         if code == known:
             self._index_speaker(code)
         return code
@@ -302,13 +302,13 @@ def _runs(keys: Rows, start: int) -> tuple[Rows, Mask, Mask]:
 
 def _first_allowed(found: Rows, onward: Rows, allowed: Mask) -> Rows:
     """Each row, or the next allowed one in its linked list; row 0 if there is none."""
-    good = passing(found, allowed)
+    good = mask_rows(found, allowed)
     if good.all():
         return found
     lost = (~good).nonzero()[0]
     while len(lost):
         further = onward[found[lost]]
-        further[further >= len(onward)] = NONE  # rows appended meanwhile
+        further[further >= len(onward)] = NO_ROW  # rows appended meanwhile
         found[lost] = further
-        lost = lost[~passing(further, allowed)]
+        lost = lost[~mask_rows(further, allowed)]
     return found

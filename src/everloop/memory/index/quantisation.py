@@ -18,13 +18,13 @@ _UPPER = np.uint32(0xFFFF0000)
 SAMPLED, SPARE = 2_048, 8  # of many values, so many are sampled to guess a threshold; spare ones
 
 
-def narrowed(vectors: Floats) -> NDArray[np.uint16]:
+def to_bfloat16(vectors: Floats) -> NDArray[np.uint16]:
     """Quantise float32 to bfloat16: the upper halves of the numbers, rounded."""
     whole = np.ascontiguousarray(vectors).view(np.uint32)
     return ((whole + np.uint32(0x8000)) >> np.uint32(16)).astype(np.uint16)
 
 
-def widened(vectors: NDArray[Any]) -> Floats:
+def from_bfloat16(vectors: NDArray[Any]) -> Floats:
     """Vectors as float32, whether stored so or as bfloat16. Four times faster than float16."""
     if vectors.dtype == np.float32:
         return vectors
@@ -32,12 +32,12 @@ def widened(vectors: NDArray[Any]) -> Floats:
     return whole
 
 
-def rounded(vectors: NDArray[Any]) -> Floats:
+def round_to_bfloat16(vectors: NDArray[Any]) -> Floats:
     """Vectors as float32 with the precision of bfloat16, however they are stored."""
-    return widened(narrowed(vectors) if vectors.dtype == np.float32 else vectors)
+    return from_bfloat16(to_bfloat16(vectors) if vectors.dtype == np.float32 else vectors)
 
 
-class Query:
+class QueryVector:
     """A query vector that multiplies with stored vectors, whether float32 or bfloat16."""
 
     def __init__(self, whole: Floats) -> None:
@@ -45,7 +45,7 @@ class Query:
         # Of two halves in one word the first is the lower one, or the upper one if big-endian.
         self._low, self._high = (whole[at::2].copy() for at in _LOW_AND_HIGH)
 
-    def times(self, vectors: NDArray[Any], places: Rows) -> Floats:
+    def dot_products(self, vectors: NDArray[Any], places: Rows) -> Floats:
         """The dot products with the vectors at some places."""
         if vectors.dtype == np.float32:
             products: Floats = vectors.take(places, axis=0) @ self.whole
@@ -57,7 +57,7 @@ class Query:
         return products
 
 
-def signs_of(vectors: NDArray[Any], middle: Floats) -> NDArray[np.uint64]:
+def sign_bits(vectors: NDArray[Any], middle: Floats) -> NDArray[np.uint64]:
     """Sign quantisation: one bit for each number above the middle; 64 to a word, a row per word."""
     bits = np.packbits(vectors > middle, axis=1)
     padded = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), np.uint8)
@@ -65,7 +65,7 @@ def signs_of(vectors: NDArray[Any], middle: Floats) -> NDArray[np.uint64]:
     return padded.view(np.uint64).T
 
 
-def differing(signs: NDArray[np.uint64], asked: NDArray[np.uint64]) -> NDArray[Any]:
+def hamming_distances(signs: NDArray[np.uint64], asked: NDArray[np.uint64]) -> NDArray[Any]:
     """Hamming distances between sign bits and those of a query; three words fit into a byte."""
     size: int = signs.shape[1]
     found: NDArray[Any] = np.zeros(size, np.uint8) if len(signs) <= 3 else np.zeros(size, np.uint16)
@@ -74,7 +74,7 @@ def differing(signs: NDArray[np.uint64], asked: NDArray[np.uint64]) -> NDArray[A
     return found
 
 
-def smallest(values: NDArray[Any], count: int) -> Rows:
+def smallest_indices(values: NDArray[Any], count: int) -> Rows:
     """The indices of the `count` smallest of some small integers, or of more if some are equal.
 
     The threshold is guessed from a sample, and raised if that gives too few.
@@ -88,7 +88,7 @@ def smallest(values: NDArray[Any], count: int) -> Rows:
     return places
 
 
-def largest(values: NDArray[Any], count: int) -> Rows:
+def largest_indices(values: NDArray[Any], count: int) -> Rows:
     """The indices of the `count` largest values, with all that equal the last of them."""
     step = len(values) // SAMPLED
     if step > 4:  # many values: first take those that a sample says are large

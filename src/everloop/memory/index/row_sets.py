@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-NONE = 0  # the row, and the group, that means there is none
+NO_ROW = 0  # the row, and the group, that means there is none
 SPARSE_FROM = 20_000  # table size from which on sorting a few rows is faster than marking them
 
 # Even the numbers are arrays: numpy handles an array faster than a plain number.
 _PLACE, _SCORE = np.array(2**14 - 1), np.array(-(2**14))
 _PLACES: Rows = _SCORE + np.arange(2**14)
 _ABOVE = np.array(2.0)
-_NOTHING, _FIRST = np.array([NONE]), np.array([True])
+_NOTHING, _FIRST = np.array([NO_ROW]), np.array([True])
 
 
-def distinct(size: int, *parts: Rows) -> Rows:
+def distinct_rows(size: int, *parts: Rows) -> Rows:
     """The distinct rows in order, all below `size`; the first is row 0, which means no row."""
     if size > SPARSE_FROM:
         every: Rows = np.concatenate((_NOTHING, *parts))
@@ -31,11 +31,11 @@ def distinct(size: int, *parts: Rows) -> Rows:
     there = np.zeros(size, np.bool_)
     for rows in parts:
         there[rows] = True
-    there[NONE] = True
+    there[NO_ROW] = True
     return there.nonzero()[0]
 
 
-def best_first(scores: NDArray[Any]) -> Rows:
+def descending_order(scores: NDArray[Any]) -> Rows:
     """The indices that sort scores above -2 in descending order; among equals the lower is first.
 
     Much faster than a stable sort: the index is put into the last bits of the score, and so one
@@ -51,7 +51,7 @@ def best_first(scores: NDArray[Any]) -> Rows:
     return keys
 
 
-def passing(rows: Rows, allowed: Mask) -> Mask:
+def mask_rows(rows: Rows, allowed: Mask) -> Mask:
     """A mask of the allowed ones among these rows. Rows newer than the mask are not allowed."""
     passed: Mask = allowed.take(rows, mode="clip")
     return passed

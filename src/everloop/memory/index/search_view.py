@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everloop.log import Reader
-from everloop.memory.index.passage_table import Roster
+from everloop.memory.index.passage_table import PassageColumns
 from everloop.memory.index.quantisation import Floats
-from everloop.memory.index.row_sets import NONE, Mask, Rows, passing
+from everloop.memory.index.row_sets import NO_ROW, Mask, Rows, mask_rows
 from everloop.memory.index.term_matches import Lookup, TermMatch, count_visible, score_terms
 from everloop.memory.index.visible_rows import VisibleRows
-from everloop.memory.text.analysis import EITHER, ROWS_MAX, STOP_STEMS
-from everloop.memory.text.language import LANGUAGES, MARK, Languages
+from everloop.memory.text.analysis import ALTERNATIVE, MATCHED_ROWS_MAX, STOP_STEMS
+from everloop.memory.text.language import LANGUAGE_MARK, LANGUAGES, Languages
 from everloop.memory.text.spelling import may_be_misspelt
 
 CACHED_ROWS_MAX = 2_000_000  # of all matches of all views together; each row takes 16 bytes
@@ -32,7 +32,7 @@ HIDDEN = 255  # more than any sign distance, so a hidden vector is never a candi
 Correction = tuple[TermMatch, TermMatch] | tuple[()]
 Norms = Callable[[Rows, Rows, NDArray[Any]], Floats]
 
-_LANGUAGE_TERMS = [MARK + code for code in LANGUAGES]
+_LANGUAGE_TERMS = [LANGUAGE_MARK + code for code in LANGUAGES]
 
 
 class TermSource(NamedTuple):
@@ -78,7 +78,12 @@ class SearchView(VisibleRows):
     """The visible rows of one asker and filter, and everything search has computed for them."""
 
     def __init__(
-        self, table: Roster, allowed: Mask, *, item_count: int = 0, split_items: bool = False
+        self,
+        table: PassageColumns,
+        allowed: Mask,
+        *,
+        item_count: int = 0,
+        split_items: bool = False,
     ) -> None:
         super().__init__(table, allowed, item_count=item_count, split_items=split_items)
         self._terms = _TermCache()
@@ -132,8 +137,8 @@ class SearchView(VisibleRows):
         """The visible vectors of a vector index with these rows."""
         known = self._vectors
         if known is None or known.index_rows is not index_rows:
-            good = passing(index_rows, self.allowed)
-            good[NONE] = False
+            good = mask_rows(index_rows, self.allowed)
+            good[NO_ROW] = False
             places: Rows = good.nonzero()[0]
             hidden = np.where(good, np.uint8(0), np.uint8(HIDDEN))
             known = VisibleVectors(index_rows, places, index_rows.take(places), hidden)
@@ -161,15 +166,15 @@ class SearchView(VisibleRows):
         self._terms = _TermCache()
 
     def _correct(self, term: str, source: TermSource) -> Correction:
-        word = term.split(EITHER)[0]
+        word = term.split(ALTERNATIVE)[0]
         near = source.similar(word) if may_be_misspelt(word) else ()
         both = zip(near, self.match_counts(near, source), strict=True)
-        fit = [other for other, n in both if 0 < n <= ROWS_MAX and other not in STOP_STEMS]
+        fit = [other for other, n in both if 0 < n <= MATCHED_ROWS_MAX and other not in STOP_STEMS]
         if not 0 < len(fit) <= CORRECTIONS_MAX:  # of many, none is likely enough
             return ()
         # A correction counts half of what the term would, had it been asked for; the other half
         # counts as a term that matches nothing.
-        (match,) = self.matches([EITHER.join(fit)], source)
+        (match,) = self.matches([ALTERNATIVE.join(fit)], source)
         half = match.weight / 2
         missing = TermMatch(match.rows[:0], match.scores[:0], half)
         return TermMatch(match.rows, match.scores / 2, half), missing

@@ -31,7 +31,7 @@ Arrays = dict[str, NDArray[Any]]
 _WRITING = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
-class Header(msgspec.Struct, frozen=True):
+class SnapshotHeader(msgspec.Struct, frozen=True):
     """Identity of a snapshot: two with equal headers have the same contents."""
 
     head: int
@@ -43,18 +43,18 @@ class Header(msgspec.Struct, frozen=True):
 
 
 class _Contents(msgspec.Struct, frozen=True):
-    header: Header
+    header: SnapshotHeader
     checksums: dict[str, int]  # by name, in the order of the arrays
 
 
-class Snapshot:
+class IndexSnapshot:
     """One snapshot file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._new = path.with_name(f"{path.name}.new")
 
-    def header(self) -> Header | None:
+    def header(self) -> SnapshotHeader | None:
         """The header of the stored snapshot, if there is one."""
         try:
             with self._path.open("rb") as file:
@@ -62,20 +62,20 @@ class Snapshot:
         except FileNotFoundError:
             return None
         except DAMAGED:
-            self.throw_away()
+            self.discard()
             return None
 
-    def load(self, header: Header) -> Arrays | None:
+    def load(self, header: SnapshotHeader) -> Arrays | None:
         """The arrays, if the header matches and no checksum fails."""
         try:
             with self._path.open("rb") as file:
                 contents = _contents(file)
                 return _arrays(file, contents.checksums) if contents.header == header else None
         except DAMAGED:
-            self.throw_away()
+            self.discard()
             return None
 
-    def save(self, header: Header, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def save(self, header: SnapshotHeader, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Write these arrays, in place of the old snapshot."""
         whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         sums = {name: _checksum(name, array) for name, array in whole.items()}
@@ -88,15 +88,15 @@ class Snapshot:
         with suppress(OSError):
             self._new.unlink(missing_ok=True)
 
-    def drop(self) -> None:
+    def delete(self) -> None:
         """Delete the file, and a temporary file that an interrupted write left."""
         self._new.unlink(missing_ok=True)
         self._path.unlink(missing_ok=True)
 
-    def throw_away(self) -> None:
+    def discard(self) -> None:
         """Delete a useless file; where nothing can be written, leave it."""
         with suppress(OSError):
-            self.drop()
+            self.delete()
 
 
 def _contents(file: BinaryIO) -> _Contents:

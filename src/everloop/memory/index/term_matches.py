@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.memory.index.postings import NOWHERE, Posting
-from everloop.memory.index.row_sets import Rows, passing
+from everloop.memory.index.postings import EMPTY_POSTING_LIST, PostingList
+from everloop.memory.index.row_sets import Rows, mask_rows
 from everloop.memory.index.visible_rows import VisibleRows
 
 BEFORE_WEIGHT = 0.5  # of a term that occurs in the passage before
 SATURATION, LENGTH_SHARE = 1.2, 0.75  # k1 and b of BM25
 
-Lookup = Callable[[Sequence[str]], Sequence[Posting]]
+Lookup = Callable[[Sequence[str]], Sequence[PostingList]]
 
 
 class TermMatch(NamedTuple):
@@ -31,14 +31,16 @@ class TermMatch(NamedTuple):
     weight: float  # inverse document frequency: more if fewer visible items contain the term
 
 
-def count_visible(view: VisibleRows, postings: Sequence[Posting]) -> list[int]:
+def count_visible(view: VisibleRows, postings: Sequence[PostingList]) -> list[int]:
     """How many visible rows each posting list has."""
     rows, sizes = _join([posting.rows for posting in postings])
-    good = np.bincount(np.arange(len(sizes)).repeat(sizes), passing(rows, view.allowed), len(sizes))
+    good = np.bincount(
+        np.arange(len(sizes)).repeat(sizes), mask_rows(rows, view.allowed), len(sizes)
+    )
     return [int(count) for count in good]
 
 
-def score_terms(view: VisibleRows, postings: Sequence[Posting]) -> list[TermMatch]:
+def score_terms(view: VisibleRows, postings: Sequence[PostingList]) -> list[TermMatch]:
     """The matches of several terms among the visible rows, one for each posting list."""
     keys, counts = _visible_occurrences(view, postings)
     order = np.argsort(keys, kind="stable")  # two parts, each nearly in order
@@ -64,7 +66,7 @@ def _term_weight(size: int, items: int) -> float:
 
 
 def _visible_occurrences(
-    view: VisibleRows, postings: Sequence[Posting]
+    view: VisibleRows, postings: Sequence[PostingList]
 ) -> tuple[Rows, NDArray[np.float64]]:
     """The visible occurrences of terms, and how often each counts.
 
@@ -74,7 +76,7 @@ def _visible_occurrences(
     rows, sizes = _join([posting.rows for posting in postings])
     counts, _ = _join([posting.counts for posting in postings])
     shift = np.repeat(np.arange(len(sizes)) * view.size, sizes)
-    good = passing(rows, view.allowed)
+    good = mask_rows(rows, view.allowed)
     if not good.all():
         rows, counts, shift = rows[good], counts[good], shift[good]
     keys, times = [rows + shift], [counts]
@@ -86,4 +88,4 @@ def _visible_occurrences(
 
 def _join(parts: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], list[int]]:
     """The arrays as one, and the length of each of them."""
-    return np.concatenate([NOWHERE.rows, *parts]), [len(part) for part in parts]
+    return np.concatenate([EMPTY_POSTING_LIST.rows, *parts]), [len(part) for part in parts]

@@ -15,13 +15,19 @@ from numpy.typing import NDArray
 
 from everloop.log import Reader
 from everloop.log.sql_rows import Row
-from everloop.memory.index.embed_batch import Making
-from everloop.memory.index.passage_table import Column, Roster
-from everloop.memory.index.quantisation import Floats, narrowed, rounded, signs_of, widened
-from everloop.memory.index.row_sets import NONE, Rows
+from everloop.memory.index.embed_batch import BatchEmbedder
+from everloop.memory.index.passage_table import Column, PassageColumns
+from everloop.memory.index.quantisation import (
+    Floats,
+    from_bfloat16,
+    round_to_bfloat16,
+    sign_bits,
+    to_bfloat16,
+)
+from everloop.memory.index.row_sets import NO_ROW, Rows
 from everloop.memory.index.search_view import VectorArrays
 from everloop.memory.index.snapshot import Arrays
-from everloop.memory.index.vector_search import BEFORE_WEIGHT, Look
+from everloop.memory.index.vector_search import BEFORE_WEIGHT, VectorQuery
 from everloop.memory.index.vector_store import VectorCache
 from everloop.ports import Embedder, Progress
 
@@ -52,7 +58,7 @@ _SAME = "SELECT 1 FROM memory_passages WHERE passage = ? AND digest = ?"
 _NEW = "SELECT passage, digest FROM memory_passages WHERE passage > ? ORDER BY passage"
 
 
-class VectorSpace:
+class VectorIndex:
     """The vectors of the passages of one log, made by one embedding model."""
 
     _upto: int  # every passage up to here is in memory, except those in `_missing`
@@ -78,10 +84,10 @@ class VectorSpace:
         self._cache_file = 0  # which file was scanned
         self._purge = b""  # digest of the newest purge that was carried out
         self._unread: set[int] = set()  # passages whose vectors were saved since the last refresh
-        self._reset(Roster())
+        self._reset(PassageColumns())
 
     @property
-    def hasty(self) -> Embedder:
+    def interactive_embedder(self) -> Embedder:
         """The embedder for requests that a user waits for; it may time out sooner."""
         return self._hasty or self.embedder
 
@@ -89,7 +95,7 @@ class VectorSpace:
         """How many passages have a vector."""
         return len(self._rows.all) - 1
 
-    def refresh(self, reader: Reader, table: Roster) -> int:
+    def refresh(self, reader: Reader, table: PassageColumns) -> int:
         """Load the vectors of new passages; returns how many passages still have no vector."""
         with self._lock:
             if self._table is not table:
@@ -100,7 +106,7 @@ class VectorSpace:
             grown = table.passage.all.item(-1) > self._upto
             if not grown and not self._missing:
                 return 0  # everything is in memory, whatever happened to the file
-            state = self.cache.state()
+            state = self.cache.change_marker()
             new = reader.rows(_NEW, (self._upto,)) if grown else []
             wanted: dict[int, bytes] = dict(new)
             if state != self._cache_state:
@@ -139,7 +145,7 @@ class VectorSpace:
                 del there[every[at]]
             vectors = vectors[good]
         if bad:
-            self.cache.drop(self.embedder.name, bad)
+            self.cache.delete(self.embedder.name, bad)
         return there, vectors
 
     def embed_missing(
@@ -164,14 +170,17 @@ class VectorSpace:
             passages_of.setdefault(lacking[passage], []).append(passage)
         text_of = {digest: texts[passages[0]] for digest, passages in passages_of.items()}
         made: list[tuple[bytes, NDArray[np.float16]]] = []
-        done, batches = 0, Making(self.hasty if hasty else self.embedder, going)
+        done, batches = (
+            0,
+            BatchEmbedder(self.interactive_embedder if hasty else self.embedder, going),
+        )
         if progress and text_of:
             progress(0, len(text_of))
         try:
             for digests in _batches(
                 sorted(text_of, key=lambda digest: len(text_of[digest])), text_of
             ):
-                for place, vector in batches.made([text_of[digest] for digest in digests]):
+                for place, vector in batches.embed([text_of[digest] for digest in digests]):
                     made.append((digests[place], vector))
                     done += 1
                 if progress:
@@ -204,7 +213,7 @@ class VectorSpace:
             for passage, _, _ in kept:
                 self._waiting.pop(passage, None)
 
-    def lacking(self, reader: Reader) -> dict[int, bytes]:
+    def missing_vectors(self, reader: Reader) -> dict[int, bytes]:
         """The passages that have no stored vector, with the digests of their texts.
 
         Loads no vector into memory: searching does that.
@@ -212,8 +221,8 @@ class VectorSpace:
         with self._lock:
             self._apply_purges(reader)
             if self._seen and not reader.rows(_SAME, self._seen):
-                self._reset(Roster())  # it is another log now, of which nothing is loaded
-            file, _ = self.cache.state()
+                self._reset(PassageColumns())  # it is another log now, of which nothing is loaded
+            file, _ = self.cache.change_marker()
             lost = self._cache_file not in (0, file)  # the old file is gone, with all its vectors
             if lost:
                 self._unread.clear()
@@ -221,7 +230,7 @@ class VectorSpace:
             after = -1 if lost else max(self._upto, self._looked)
             new: dict[int, bytes] = dict(reader.rows(_NEW, (after,)))
             if new:
-                there = self.cache.known(self.embedder.name, new)
+                there = self.cache.stored_passages(self.embedder.name, new)
                 self._waiting |= {p: d for p, d in new.items() if p not in there}
                 self._looked = max(new)
                 self._seen = (self._looked, new[self._looked])
@@ -234,21 +243,21 @@ class VectorSpace:
         Another node may have purged them, or a process that was killed before it was done.
         """
         for (newest,) in reader.rows(_PURGE):
-            if newest != self._purge and newest != (done := self.cache.carried_out()):
-                self.cache.forget([row[0] for row in reader.rows(_PURGED, (done,))], newest)
+            if newest != self._purge and newest != (done := self.cache.last_purge()):
+                self.cache.purge([row[0] for row in reader.rows(_PURGED, (done,))], newest)
             self._purge = newest
 
-    def settle(self, passages: Iterable[int]) -> None:
+    def give_up(self, passages: Iterable[int]) -> None:
         """Give up on these passages: no vector can be made for them."""
         with self._lock:
             for passage in passages:
                 self._waiting.pop(passage, None)
 
-    def looking(self, query: Floats) -> Look:
+    def query(self, query: Floats) -> VectorQuery:
         """A query on the vectors as they are now."""
         with self._lock:
             arrays = (self._rows.all, self._places.all, self._vectors, self._signs, self._middle)
-            return Look(VectorArrays(*arrays, self.mixed_norms), query)
+            return VectorQuery(VectorArrays(*arrays, self.mixed_norms), query)
 
     def mixed_norms(self, at: Rows, earlier: Rows, vectors: NDArray[Any]) -> Floats:
         """The norm of each vector after mixing it with that of the passage before.
@@ -259,15 +268,17 @@ class VectorSpace:
             other = self._mixed_with.all.take(at) != earlier
             if np.count_nonzero(other):  # faster than `any`
                 new = other.nonzero()[0]
-                mixed = widened(vectors[at[new]]) + BEFORE_WEIGHT * widened(vectors[earlier[new]])
+                mixed = from_bfloat16(vectors[at[new]]) + BEFORE_WEIGHT * from_bfloat16(
+                    vectors[earlier[new]]
+                )
                 self._mixed_with.all[at[new]] = earlier[new]
                 # A vector that is mixed with none is a unit vector.
                 lengths = np.linalg.norm(mixed, axis=1)
-                self._norms.all[at[new]] = np.where(earlier[new] == NONE, 1, lengths)
+                self._norms.all[at[new]] = np.where(earlier[new] == NO_ROW, 1, lengths)
             norms: Floats = self._norms.all.take(at)
             return norms
 
-    def _reset(self, table: Roster) -> None:
+    def _reset(self, table: PassageColumns) -> None:
         dimensions = self.embedder.dimensions
         self._table = table
         self._rows = Column(np.int64)  # row in the passage table, by place
@@ -279,9 +290,9 @@ class VectorSpace:
         self._upto = self._looked = -1
         self._seen = None
         self._missing, self._waiting = {}, {}
-        self._restore(table.beside)
+        self._restore(table.extra_arrays)
 
-    def arrays(self, table: Roster) -> Arrays:
+    def arrays(self, table: PassageColumns) -> Arrays:
         """All arrays for a snapshot with the table; nothing if a row of it has no vector."""
         with self._lock:
             used = len(self._rows.all)
@@ -314,9 +325,9 @@ class VectorSpace:
         if end > len(self._vectors):
             self._grow(max(end, 2 * len(self._vectors), 1_024))
         exact = self._vectors.dtype == np.float32
-        self._vectors[start:end] = vectors if exact else narrowed(vectors)
+        self._vectors[start:end] = vectors if exact else to_bfloat16(vectors)
         if len(self._middle):
-            self._signs[:, start:end] = signs_of(rounded(vectors), self._middle)
+            self._signs[:, start:end] = sign_bits(round_to_bfloat16(vectors), self._middle)
         elif end - 1 > self._exact_max:
             self._start_signs(end)
         if len(rows):
@@ -331,7 +342,7 @@ class VectorSpace:
         used = len(self._rows.all)
         kept = self._vectors[:used]
         if room > 2 * self._exact_max and kept.dtype == np.float32:
-            kept = narrowed(kept)
+            kept = to_bfloat16(kept)
         vectors = np.empty((room, kept.shape[1]), kept.dtype)
         vectors[:used] = kept
         self._vectors = vectors
@@ -342,11 +353,11 @@ class VectorSpace:
 
     def _start_signs(self, end: int) -> None:
         """Start searching by sign bits, relative to the mean of the first `exact_max` vectors."""
-        self._middle = rounded(self._vectors[1 : self._exact_max + 1]).mean(axis=0)
+        self._middle = round_to_bfloat16(self._vectors[1 : self._exact_max + 1]).mean(axis=0)
         signs = np.empty((len(self._signs), len(self._vectors)), np.uint64)
         for at in range(0, end, SIGNED_TOGETHER):
             some = self._vectors[at : min(end, at + SIGNED_TOGETHER)]
-            signs[:, at : at + len(some)] = signs_of(rounded(some), self._middle)
+            signs[:, at : at + len(some)] = sign_bits(round_to_bfloat16(some), self._middle)
         self._signs = signs
 
 

@@ -7,8 +7,15 @@ twelve, all of them leave the candidates, and only those are compared exactly.
 
 import numpy as np
 
-from everloop.memory.index.quantisation import Floats, Query, differing, largest, signs_of, smallest
-from everloop.memory.index.row_sets import NONE, Rows
+from everloop.memory.index.quantisation import (
+    Floats,
+    QueryVector,
+    hamming_distances,
+    largest_indices,
+    sign_bits,
+    smallest_indices,
+)
+from everloop.memory.index.row_sets import NO_ROW, Rows
 from everloop.memory.index.search_view import SearchView, VectorArrays, VisibleVectors
 
 PER_HIT, AMONG = 8, 200  # candidates: so many for a hit, and at least one in so many vectors
@@ -22,7 +29,7 @@ BEFORE_WEIGHT = 0.5  # of the passage before
 NO_DOTS: Floats = np.empty(0, np.float32)
 
 
-class Look:
+class VectorQuery:
     """One query in a vector index, on the arrays as they were when it began."""
 
     def __init__(self, arrays: VectorArrays, query: Floats) -> None:
@@ -38,10 +45,10 @@ class Look:
         if len(visible.places) <= count:
             return visible.rows
         if exact:
-            return visible.rows.take(largest(self._dots(visible.places), count))
+            return visible.rows.take(largest_indices(self._dots(visible.places), count))
         each = max(PER_HIT, PER_WORD // len(arrays.signs))
         places = self._candidates(visible, max(count * each, len(visible.places) // AMONG))
-        return arrays.rows.take(places.take(largest(self._dots(places), count)))
+        return arrays.rows.take(places.take(largest_indices(self._dots(places), count)))
 
     def cosines(self, rows: Rows, view: SearchView) -> tuple[Rows, Floats]:
         """Those of the rows that have a vector, and their cosine similarities.
@@ -51,7 +58,7 @@ class Look:
         arrays = self._arrays
         at = arrays.places.take(rows)
         if len(arrays.rows) < len(arrays.places):  # else every row has a vector
-            there = at != NONE
+            there = at != NO_ROW
             rows, at = rows[there], at[there]
         earlier, norms = view.vectors_before(arrays, rows, at)
         dots = self._dots(np.concatenate((earlier, at)))
@@ -67,23 +74,25 @@ class Look:
         places, signs = visible.places, self._arrays.signs
         if len(places) <= wanted:
             return places
-        asked = signs_of(self._query[None, :], self._arrays.middle)[:, 0]
+        asked = sign_bits(self._query[None, :], self._arrays.middle)[:, 0]
         first = min(max(1, len(signs) // COARSE), COARSE_MAX)
         kept = min(len(places), max(len(places) // KEPT, KEPT_PER * wanted))
         if len(places) < len(visible.hidden) // 2:  # a narrow filter: compare only those
-            distance = differing(signs[:first].take(places, axis=1), asked[:first])
-            near = smallest(distance, kept)
+            distance = hamming_distances(signs[:first].take(places, axis=1), asked[:first])
+            near = smallest_indices(distance, kept)
             places = places.take(near)
         else:
-            distance = differing(signs[:first, : len(visible.hidden)], asked[:first])
+            distance = hamming_distances(signs[:first, : len(visible.hidden)], asked[:first])
             distance |= visible.hidden
-            places = near = smallest(distance, kept)
-        rough = differing(signs[first:].take(places, axis=1), asked[first:]) + distance.take(near)
-        return places.take(smallest(rough, wanted))
+            places = near = smallest_indices(distance, kept)
+        rough = hamming_distances(
+            signs[first:].take(places, axis=1), asked[first:]
+        ) + distance.take(near)
+        return places.take(smallest_indices(rough, wanted))
 
     def _dots(self, places: Rows) -> Floats:
         if self._all is not None:
             return self._all.take(places)
         parts = (places[at : at + BLOCK] for at in range(0, len(places), BLOCK))
-        query, vectors = Query(self._query), self._arrays.vectors
-        return np.concatenate([NO_DOTS, *(query.times(vectors, part) for part in parts)])
+        query, vectors = QueryVector(self._query), self._arrays.vectors
+        return np.concatenate([NO_DOTS, *(query.dot_products(vectors, part) for part in parts)])

@@ -14,10 +14,10 @@ from typing import TypeVar
 import apsw
 
 from everloop.errors import Unavailable
-from everloop.log.sql_rows import Row, let_go, number, rows
-from everloop.log.sqlite.errors import unavailable
-from everloop.log.sqlite.file import delete, inode
-from everloop.memory.index.snapshot import Snapshot
+from everloop.log.sql_rows import Row, close_quietly, query_int, query_rows
+from everloop.log.sqlite.errors import translate_sqlite_error
+from everloop.log.sqlite.file import delete_log_file, inode
+from everloop.memory.index.snapshot import IndexSnapshot
 from everloop.memory.text.passages import PASSAGES_MAX
 
 SCAN_FROM = 2_000  # vectors wanted at once, from which on reading all of a range is faster
@@ -70,13 +70,13 @@ class VectorCache:
         there = {p: vector for p, digest, vector in kept if wanted.get(p) == digest}
         return {passage: there[passage] for passage in wanted if passage in there}
 
-    def known(self, model: str, wanted: Mapping[int, bytes]) -> set[int]:
+    def stored_passages(self, model: str, wanted: Mapping[int, bytes]) -> set[int]:
         """Those of a range of passages that have a vector of their current text."""
 
         def found(db: apsw.Connection) -> list[Row]:
             first = self._first_place(db, model)
             bounds = (first, min(wanted), max(wanted))
-            return rows(db, _KNOWN, bounds) if first else []
+            return query_rows(db, _KNOWN, bounds) if first else []
 
         return {passage for passage, digest in self._run(found) if wanted.get(passage) == digest}
 
@@ -86,25 +86,25 @@ class VectorCache:
         if not first:
             return []
         if len(wanted) > SCAN_FROM:
-            return rows(db, _MANY, (first, min(wanted), max(wanted)))
+            return query_rows(db, _MANY, (first, min(wanted), max(wanted)))
         asked = [(first, passage) for passage in wanted]
         return db.executemany(_ONE, asked).fetchall()
 
     def _first_place(self, db: apsw.Connection, model: str) -> int:
         """The first place of a model; 0 if it has no vectors."""
         if model not in self._first_places:
-            found = number(db, "SELECT number FROM models WHERE name = ?", (model,))
+            found = query_int(db, "SELECT number FROM models WHERE name = ?", (model,))
             if not found:
                 return 0
             self._first_places[model] = ROOM * found
         return self._first_places[model]
 
     @property
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> IndexSnapshot:
         """The snapshot file for arrays made from these vectors."""
-        return Snapshot(self._path.with_suffix(".arrays"))
+        return IndexSnapshot(self._path.with_suffix(".arrays"))
 
-    def state(self) -> tuple[int, int]:
+    def change_marker(self) -> tuple[int, int]:
         """A marker that stays equal as long as no other process writes.
 
         Its first number stays equal as long as the file is the same one.
@@ -128,7 +128,7 @@ class VectorCache:
 
         self._run(write)
 
-    def drop(self, model: str, passages: Iterable[int]) -> None:
+    def delete(self, model: str, passages: Iterable[int]) -> None:
         """Delete damaged vectors, so that they are made again."""
 
         def delete(db: apsw.Connection) -> None:
@@ -139,27 +139,29 @@ class VectorCache:
 
         self._run(delete)
 
-    def carried_out(self) -> bytes | None:
+    def last_purge(self) -> bytes | None:
         """The digest of the newest purge that was carried out on this file, if there was one."""
-        found = self._run(lambda db: rows(db, "SELECT purge FROM carried_out"))
+        found = self._run(lambda db: query_rows(db, "SELECT purge FROM carried_out"))
         return found[0][0] if found else None
 
-    def forget(self, positions: Sequence[int], purge: bytes | None = None) -> None:
+    def purge(self, positions: Sequence[int], purge: bytes | None = None) -> None:
         """Delete the vectors of purged facts, of every model, and the snapshot made from them.
 
         `purge` is the digest of the newest purge that this carries out.
         """
-        self.snapshot.drop()
+        self.snapshot.delete()
 
         def delete(db: apsw.Connection) -> None:
             with db:
-                for (model,) in rows(db, "SELECT number FROM models"):
+                for (model,) in query_rows(db, "SELECT number FROM models"):
                     places = [model * ROOM + position * PASSAGES_MAX for position in positions]
                     db.executemany(_FORGET, [(at, at + PASSAGES_MAX) for at in places])
                 if purge is not None:
                     db.execute("DELETE FROM carried_out")
                     db.execute("INSERT INTO carried_out VALUES (?)", (purge,))
-            rows(db, "PRAGMA wal_checkpoint(TRUNCATE)")  # leaves no copy in the write-ahead log
+            query_rows(
+                db, "PRAGMA wal_checkpoint(TRUNCATE)"
+            )  # leaves no copy in the write-ahead log
 
         self._run(delete)
 
@@ -182,7 +184,7 @@ class VectorCache:
                     self._delete_damaged()
                     return work(self._open())
             except (apsw.Error, UnicodeDecodeError) as problem:
-                raise unavailable(problem, self._path) from problem
+                raise translate_sqlite_error(problem, self._path) from problem
             except OSError as problem:
                 message = f"{self._path.name} is damaged and cannot be deleted: {problem.strerror}"
                 raise Unavailable(
@@ -203,18 +205,18 @@ class VectorCache:
         self._inode = inode(self._path)
         try:
             db.set_busy_timeout(5_000)
-            rows(
+            query_rows(
                 db, _SETTINGS
             )  # fetch all rows, else SQLite stops after the first statement that has one
             db.execute(_SCHEMA)
         except apsw.Error:
-            let_go(db)
+            close_quietly(db)
             raise
         return db
 
     def _disconnect(self) -> None:
         if self._db is not None:
-            let_go(self._db)
+            close_quietly(self._db)
         self._db = None
         self._first_places.clear()
 
@@ -222,7 +224,7 @@ class VectorCache:
         """Delete the damaged file, unless another process already replaced it."""
         self._disconnect()
         if inode(self._path) == self._inode:
-            delete(self._path)
+            delete_log_file(self._path)
 
     def _delete_leftovers(self) -> None:
         """Delete the WAL and shared memory that a deleted database file left.

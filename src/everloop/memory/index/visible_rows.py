@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.memory.index.passage_table import Roster
-from everloop.memory.index.row_sets import NONE, Mask, Rows, passing
+from everloop.memory.index.passage_table import PassageColumns
+from everloop.memory.index.row_sets import NO_ROW, Mask, Rows, mask_rows
 
 PRECOMPUTED_MAX = 10_000  # rows up to which the neighbours of all rows are computed at once
 SAMPLED = 10_000  # rows from which the average length is estimated
@@ -23,7 +23,12 @@ class VisibleRows:
     """The rows of the passage table that a mask allows; rows added after the mask are hidden."""
 
     def __init__(
-        self, table: Roster, allowed: Mask, *, item_count: int = 0, split_items: bool = False
+        self,
+        table: PassageColumns,
+        allowed: Mask,
+        *,
+        item_count: int = 0,
+        split_items: bool = False,
     ) -> None:
         self.table, self.allowed = table, allowed
         self.item_count = item_count  # items the asker may see, before any filter
@@ -58,10 +63,10 @@ class VisibleRows:
         at = np.arange(len(rows))
         found = self.table.next.all.take(rows)
         while found.any():
-            good = passing(found, self.allowed).nonzero()[0]
+            good = mask_rows(found, self.allowed).nonzero()[0]
             takers, givers = found.take(good), at.take(good)
             right = self.before(takers) == rows.take(givers)
-            right &= takers != NONE
+            right &= takers != NO_ROW
             yield takers[right], givers[right]
             found = self.table.sibling.all.take(found)
 

@@ -16,19 +16,19 @@ import msgspec
 
 from everloop.errors import Conflict, NotFound, Rejected
 from everloop.log import Command, CommandBus, Context, Reader
-from everloop.memory.browse.queries import handle, these
+from everloop.memory.browse.queries import items_with_ids, short_id
 from everloop.memory.markdown.page import (
-    FIXED,
-    MARKS,
-    WORDS,
-    Sheet,
-    differing,
-    digest,
-    even,
-    filled,
-    read,
-    sheet_of,
-    untouched,
+    FIXED_FIELDS,
+    MARK_FIELDS,
+    REVISABLE_FIELDS,
+    PageContent,
+    differing_fields,
+    fill_missing_fields,
+    is_unedited,
+    normalised_text,
+    page_content,
+    page_digest,
+    parse_page,
 )
 from everloop.memory.model.commands import (
     PinItem,
@@ -39,9 +39,17 @@ from everloop.memory.model.commands import (
     UnpinItem,
 )
 from everloop.memory.model.events import Origin
-from everloop.memory.model.scopes import OWNER, Asker
-from everloop.memory.projections.queries import COLUMNS, Item, Sieve, asker, complete, find, item_of
-from everloop.memory.service import Keeper
+from everloop.memory.model.scopes import OWNER, Viewer
+from everloop.memory.projections.queries import (
+    ITEM_COLUMNS,
+    Item,
+    VisibilityQuery,
+    find_item,
+    item_from_row,
+    load_details,
+    load_viewer,
+)
+from everloop.memory.service import MemoryService
 
 Action = Literal["new", "adopt", "edit", "retire"]
 _HAS_TEXT = """
@@ -50,7 +58,7 @@ IN (SELECT value FROM json_each(:texts))
 """  # the same normalisation as `even`
 
 
-class Page(msgspec.Struct, frozen=True):
+class PageFile(msgspec.Struct, frozen=True):
     """A file of the folder: its name and content, or why it could not be read."""
 
     name: str
@@ -59,7 +67,7 @@ class Page(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-class Change(msgspec.Struct, frozen=True):
+class PageChange(msgspec.Struct, frozen=True):
     """A change that a page would make. `base` is the digest of the item when it was planned.
 
     `adopt` makes a new page the page of an existing item: the page gets its id.
@@ -71,10 +79,10 @@ class Change(msgspec.Struct, frozen=True):
     title: str
     what: tuple[str, ...]
     base: str
-    sheet: Sheet
+    sheet: PageContent
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class PageProblem(msgspec.Struct, frozen=True):
     """A page that cannot be imported, with a hint."""
 
     name: str
@@ -83,26 +91,31 @@ class Trouble(msgspec.Struct, frozen=True):
     conflict: bool = False
 
 
-class Plan(msgspec.Struct, frozen=True):
+class ImportPlan(msgspec.Struct, frozen=True):
     """The changes that an import would make. `deleted` are items whose pages were removed."""
 
-    changes: tuple[Change, ...]
-    troubles: tuple[Trouble, ...]
-    deleted: tuple[Change, ...]
+    changes: tuple[PageChange, ...]
+    troubles: tuple[PageProblem, ...]
+    deleted: tuple[PageChange, ...]
     unchanged: int
 
 
-class Applied(msgspec.Struct, frozen=True):
+class AppliedChange(msgspec.Struct, frozen=True):
     """An applied change, the positions of its facts, and the new content of the item's page."""
 
-    change: Change
+    change: PageChange
     positions: tuple[int, ...]
-    sheet: Sheet
+    sheet: PageContent
 
 
-def plan(
-    keeper: Keeper, who: Asker, pages: Sequence[Page], exported: Iterable[str], *, by: Context
-) -> Plan:
+def plan_import(
+    keeper: MemoryService,
+    who: Viewer,
+    pages: Sequence[PageFile],
+    exported: Iterable[str],
+    *,
+    by: Context,
+) -> ImportPlan:
     """Plan the import of pages. `exported` are the ids of the items that had a page."""
     sheets, troubles, named = _parse_pages(pages)
     unread = len(pages) - len(sheets)  # one of these may be the page that seems to be missing
@@ -113,7 +126,7 @@ def plan(
             reader, who, new.values(), {*named, *(exported if unread else ())}
         )
     adopted = _plan_adoptions(new, pageless)
-    changes: list[Change] = []
+    changes: list[PageChange] = []
     for name, sheet in sheets.items():
         try:
             if sheet.id:
@@ -124,13 +137,13 @@ def plan(
                 change = _plan_new(name, sheet, keeper, by)
         except Rejected as problem:
             conflict = isinstance(problem, Conflict)
-            troubles.append(Trouble(name, str(problem), problem.hint, conflict))
+            troubles.append(PageProblem(name, str(problem), problem.hint, conflict))
             continue
         if change is not None:
             changes.append(change)
     here = {*named, *(change.item_id for change in changes)}
     gone = [] if unread else [i for i in sorted(set(exported) - here) if i in items]
-    return Plan(
+    return ImportPlan(
         changes=tuple(changes),
         troubles=tuple(sorted(troubles, key=lambda trouble: trouble.name)),
         deleted=tuple(
@@ -140,15 +153,15 @@ def plan(
     )
 
 
-def apply(
-    keeper: Keeper,
+def apply_change(
+    keeper: MemoryService,
     bus: CommandBus,
-    who: Asker,
-    change: Change,
+    who: Viewer,
+    change: PageChange,
     *,
     by: Context,
     because: tuple[int, ...] = (),
-) -> Applied:
+) -> AppliedChange:
     """Apply a change, if the item is unchanged since the change was planned.
 
     A new item depends on `because`: retracting that retracts the item.
@@ -159,7 +172,7 @@ def apply(
     if change.action == "new":
         return _apply_new(keeper, bus, change, by, because)
     item = keeper.find(who.principal, change.item_id)
-    if digest(sheet_of(item)) != change.base:
+    if page_digest(page_content(item)) != change.base:
         raise Conflict(f"{change.item_id!r} was changed meanwhile", hint="Import again.")
     commands: Iterator[Command] = (
         iter([RetireItem(item.item_id, "its page was deleted")])
@@ -168,27 +181,29 @@ def apply(
     )
     positions = [bus.do(command, by=by).position for command in commands]
     try:
-        sheet = sheet_of(keeper.find(who.principal, change.item_id))
+        sheet = page_content(keeper.find(who.principal, change.item_id))
     except NotFound:  # the edit hid the item from its editor, who knows what the page says
         sheet = change.sheet
-    return Applied(change, tuple(positions), sheet)
+    return AppliedChange(change, tuple(positions), sheet)
 
 
 # -- planning --------------------------------------------------------------------------------------
 
 
-def _parse_pages(pages: Sequence[Page]) -> tuple[dict[str, Sheet], list[Trouble], set[str]]:
+def _parse_pages(
+    pages: Sequence[PageFile],
+) -> tuple[dict[str, PageContent], list[PageProblem], set[str]]:
     """The contents of the pages; problems (unreadable, or the same id twice); and all ids."""
-    sheets: dict[str, Sheet] = {}
-    troubles: list[Trouble] = []
+    sheets: dict[str, PageContent] = {}
+    troubles: list[PageProblem] = []
     for page in pages:
         try:
             if page.problem:
-                troubles.append(Trouble(page.name, page.problem, page.hint))
+                troubles.append(PageProblem(page.name, page.problem, page.hint))
             else:
-                sheets[page.name] = read(page.content)
+                sheets[page.name] = parse_page(page.content)
         except Rejected as problem:
-            troubles.append(Trouble(page.name, str(problem), problem.hint))
+            troubles.append(PageProblem(page.name, str(problem), problem.hint))
     names: dict[str, list[str]] = {}
     for name, sheet in sheets.items():
         names.setdefault(sheet.id, []).append(name)
@@ -199,77 +214,85 @@ def _parse_pages(pages: Sequence[Page]) -> tuple[dict[str, Sheet], list[Trouble]
                 hint = (
                     "Keep one; remove the `id` line from a copy that is to become a separate item."
                 )
-                troubles.append(Trouble(name, f"{others} has the same id", hint))
+                troubles.append(PageProblem(name, f"{others} has the same id", hint))
                 del sheets[name]
     return sheets, troubles, names.keys() - {""}
 
 
-def _load_items(reader: Reader, who: Asker, ids: Iterable[str]) -> dict[str, Item]:
-    found = these(reader, who, sorted({item_id for item_id in ids if item_id}))
+def _load_items(reader: Reader, who: Viewer, ids: Iterable[str]) -> dict[str, Item]:
+    found = items_with_ids(reader, who, sorted({item_id for item_id in ids if item_id}))
     return {item.item_id: item for item in found}
 
 
 def _items_without_page(
-    reader: Reader, who: Asker, new: Iterable[Sheet], taken: set[str]
+    reader: Reader, who: Viewer, new: Iterable[PageContent], taken: set[str]
 ) -> dict[str, list[Item]]:
     """The items with the text of a new page that have no page yet, oldest first, by text."""
     found: dict[str, list[Item]] = {}
-    texts = {even(sheet) for sheet in new} - {""}
+    texts = {normalised_text(sheet) for sheet in new} - {""}
     if not texts:
         return found
     sought = msgspec.json.encode(sorted(texts)).decode()
-    rows = Sieve(who).rows(reader, COLUMNS, _HAS_TEXT, "ORDER BY i.position", texts=sought)
-    free = [item for item in map(item_of, rows) if item.item_id not in taken]
-    for item in complete(reader, who, free):
-        found.setdefault(even(sheet_of(item)), []).append(item)
+    rows = VisibilityQuery(who).rows(
+        reader, ITEM_COLUMNS, _HAS_TEXT, "ORDER BY i.position", texts=sought
+    )
+    free = [item for item in map(item_from_row, rows) if item.item_id not in taken]
+    for item in load_details(reader, who, free):
+        found.setdefault(normalised_text(page_content(item)), []).append(item)
     return found
 
 
-def _plan_adoptions(new: dict[str, Sheet], pageless: dict[str, list[Item]]) -> dict[str, Change]:
+def _plan_adoptions(
+    new: dict[str, PageContent], pageless: dict[str, list[Item]]
+) -> dict[str, PageChange]:
     """Match new pages with items that differ in nothing but marks.
 
     An interrupted import leaves such items behind.
     """
-    found: dict[str, Change] = {}
+    found: dict[str, PageChange] = {}
     for name, sheet in new.items():
-        for item in pageless.get(even(sheet), ()):
-            current = sheet_of(item)
-            edited = filled(msgspec.structs.replace(sheet, id=item.item_id), current)
-            what = differing(edited, current)
-            if set(what) <= set(MARKS):
-                pageless[even(sheet)].remove(item)
+        for item in pageless.get(normalised_text(sheet), ()):
+            current = page_content(item)
+            edited = fill_missing_fields(msgspec.structs.replace(sheet, id=item.item_id), current)
+            what = differing_fields(edited, current)
+            if set(what) <= set(MARK_FIELDS):
+                pageless[normalised_text(sheet)].remove(item)
                 found[name] = _adoption(name, item, edited, what)
                 break
     return found
 
 
-def _adoption(name: str, item: Item, edited: Sheet, marks: Sequence[str]) -> Change:
-    what = (f"the page of {handle(item.item_id)}", *marks)
-    return Change("adopt", name, item.item_id, item.title, what, digest(sheet_of(item)), edited)
+def _adoption(name: str, item: Item, edited: PageContent, marks: Sequence[str]) -> PageChange:
+    what = (f"the page of {short_id(item.item_id)}", *marks)
+    return PageChange(
+        "adopt", name, item.item_id, item.title, what, page_digest(page_content(item)), edited
+    )
 
 
-def _plan_edit(name: str, sheet: Sheet, items: dict[str, Item], who: Asker) -> Change | None:
+def _plan_edit(
+    name: str, sheet: PageContent, items: dict[str, Item], who: Viewer
+) -> PageChange | None:
     """Plan the edit of a page; None if it is unedited or was imported already."""
     item = items.get(sheet.id)
     if item is None:
-        if untouched(sheet) and not who.owner:  # do not reveal whether the item exists
+        if is_unedited(sheet) and not who.is_owner:  # do not reveal whether the item exists
             return None
         raise NotFound(
             f"there is no item {sheet.id!r} here",
             hint="Remove the `id` and `exported` lines to import the page as a new item.",
         )
-    current = sheet_of(item)
-    edited = filled(sheet, current)
-    what = differing(edited, current)
-    if not what or digest(edited) == sheet.exported:
+    current = page_content(item)
+    edited = fill_missing_fields(sheet, current)
+    what = differing_fields(edited, current)
+    if not what or page_digest(edited) == sheet.exported:
         return None
-    if digest(current) != sheet.exported:
+    if page_digest(current) != sheet.exported:
         changed = "has lost its `exported` line" if not sheet.exported else "and its item changed"
         raise Conflict(
             f"the page {changed}: {', '.join(what)}",
             hint="Save your edits elsewhere, export again, and redo them in the new page.",
         )
-    if fixed := [field for field in what if field in FIXED]:
+    if fixed := [field for field in what if field in FIXED_FIELDS]:
         raise Conflict(
             f"{', '.join(fixed)} cannot be changed afterwards",
             hint="Restore the old value, or retire the item with `everloop forget` and write a new"
@@ -277,12 +300,12 @@ def _plan_edit(name: str, sheet: Sheet, items: dict[str, Item], who: Asker) -> C
         )
     if not edited.text.strip():
         raise Conflict("the page is empty", hint="Delete it and import with --prune to retire it.")
-    return Change(
-        "edit", name, item.item_id, edited.title or "", tuple(what), digest(current), edited
+    return PageChange(
+        "edit", name, item.item_id, edited.title or "", tuple(what), page_digest(current), edited
     )
 
 
-def _plan_new(name: str, sheet: Sheet, keeper: Keeper, by: Context) -> Change:
+def _plan_new(name: str, sheet: PageContent, keeper: MemoryService, by: Context) -> PageChange:
     """Plan a new item for a page without an id, unless an item with a page has the same text."""
     if not sheet.text.strip():
         raise NotFound("the page is empty", hint="Write something into it.")
@@ -292,27 +315,33 @@ def _plan_new(name: str, sheet: Sheet, keeper: Keeper, by: Context) -> Change:
             hint="Remove the line; sources are recorded automatically.",
         )
     command = _remember_command(sheet)
-    if known := keeper.said_before(command, by=by):
+    if known := keeper.find_repeated(command, by=by):
         raise Conflict(
             f"{known!r} says the same already", hint="Delete the page, or change its text."
         )
     title = sheet.title or next(line for line in sheet.text.splitlines() if line.strip())
-    return Change("new", name, "", title, (f"{command.kind} in {command.scope}",), "", sheet)
+    return PageChange("new", name, "", title, (f"{command.kind} in {command.scope}",), "", sheet)
 
 
-def _plan_deletion(item: Item) -> Change:
-    sheet = sheet_of(item)
-    return Change("retire", "", item.item_id, item.title, ("deleted",), digest(sheet), sheet)
+def _plan_deletion(item: Item) -> PageChange:
+    sheet = page_content(item)
+    return PageChange(
+        "retire", "", item.item_id, item.title, ("deleted",), page_digest(sheet), sheet
+    )
 
 
 # -- applying --------------------------------------------------------------------------------------
 
 
 def _apply_new(
-    keeper: Keeper, bus: CommandBus, change: Change, by: Context, because: tuple[int, ...]
-) -> Applied:
+    keeper: MemoryService,
+    bus: CommandBus,
+    change: PageChange,
+    by: Context,
+    because: tuple[int, ...],
+) -> AppliedChange:
     command = msgspec.structs.replace(_remember_command(change.sheet), because=because)
-    if known := keeper.said_before(command, by=by):
+    if known := keeper.find_repeated(command, by=by):
         raise Conflict(f"{known!r} says the same already", hint="Delete one of the pages.")
     kept = keeper.remember(command, by=by)
     positions = [kept.position]
@@ -326,11 +355,11 @@ def _apply_new(
     # Authors get the page of what they just imported, even if they may not see the item afterwards.
     viewer = OWNER if kept.new else by.actor
     with keeper.log.reading(as_of=max(positions)) as reader:
-        item = find(reader, asker(reader, viewer), kept.item_id)
-    return Applied(change, tuple(positions), sheet_of(item))
+        item = find_item(reader, load_viewer(reader, viewer), kept.item_id)
+    return AppliedChange(change, tuple(positions), page_content(item))
 
 
-def _remember_command(sheet: Sheet) -> RememberItem:
+def _remember_command(sheet: PageContent) -> RememberItem:
     complete_sheet = _with_defaults(sheet)
     return RememberItem(
         item_id="",
@@ -346,7 +375,7 @@ def _remember_command(sheet: Sheet) -> RememberItem:
     )
 
 
-def _with_defaults(sheet: Sheet) -> Sheet:
+def _with_defaults(sheet: PageContent) -> PageContent:
     """Fill in the default kind, scope and witnesses of a new page."""
     return msgspec.structs.replace(
         sheet,
@@ -356,10 +385,10 @@ def _with_defaults(sheet: Sheet) -> Sheet:
     )
 
 
-def _edit_commands(item: Item, sheet: Sheet) -> Iterator[Command]:
+def _edit_commands(item: Item, sheet: PageContent) -> Iterator[Command]:
     """The commands that apply an edited page. One revision changes all revisable fields."""
-    changed = differing(sheet, sheet_of(item))
-    words = {name: getattr(sheet, name) for name in WORDS if name in changed}
+    changed = differing_fields(sheet, page_content(item))
+    words = {name: getattr(sheet, name) for name in REVISABLE_FIELDS if name in changed}
     if words:
         yield ReviseItem(item.item_id, **words, base=item.version)
     if "significance" in changed:

@@ -22,9 +22,9 @@ from everloop.memory.model.scopes import check_scope
 from everloop.memory.projections.queries import Item
 
 DURABLE: Final = "durable"
-WORDS: Final = ("title", "text", "scope", "witnesses")  # fields that a revision changes
-MARKS: Final = ("significance", "pinned")
-FIXED: Final = (
+REVISABLE_FIELDS: Final = ("title", "text", "scope", "witnesses")  # fields that a revision changes
+MARK_FIELDS: Final = ("significance", "pinned")
+FIXED_FIELDS: Final = (
     "kind",
     "happened_at",
     "durability",
@@ -35,8 +35,17 @@ FIXED: Final = (
     "model",
     "folder",
 )
-NAMES: Final = ("id", "title", "kind", "scope", "witnesses", *MARKS, *FIXED[1:], "exported")
-LISTS: Final = ("witnesses", "derived_from")
+FIELD_NAMES: Final = (
+    "id",
+    "title",
+    "kind",
+    "scope",
+    "witnesses",
+    *MARK_FIELDS,
+    *FIXED_FIELDS[1:],
+    "exported",
+)
+LIST_FIELDS: Final = ("witnesses", "derived_from")
 DIGEST_LENGTH: Final = 24
 
 _LINE = re.compile(r"(?P<name>[A-Za-z_]+):(?:[ \t]+(?P<value>.*))?")
@@ -48,7 +57,7 @@ _RESERVED: Final = frozenset(("true", "false", "null", "yes", "no", "on", "off",
 _ID_LINE = re.compile(r"(?im)^[ \t\"']*id[\"']?[ \t]*[:=][ \t]*[\"']?(?P<id>[^\s\"'#]+)")
 
 
-class Sheet(msgspec.Struct, frozen=True):
+class PageContent(msgspec.Struct, frozen=True):
     """The content of a page. None: the page omits the field, which stays as it is."""
 
     text: str
@@ -70,7 +79,7 @@ class Sheet(msgspec.Struct, frozen=True):
     exported: str = ""
 
 
-_BLANK: Final = Sheet(  # a page omits only empty fields, so this fills them in again
+_BLANK: Final = PageContent(  # a page omits only empty fields, so this fills them in again
     text="",
     title="",
     kind="",
@@ -89,9 +98,9 @@ _BLANK: Final = Sheet(  # a page omits only empty fields, so this fills them in 
 )
 
 
-def sheet_of(item: Item) -> Sheet:
+def page_content(item: Item) -> PageContent:
     """The full content of an item's page."""
-    return Sheet(
+    return PageContent(
         text=item.text,
         id=item.item_id,
         title=item.title,
@@ -111,14 +120,16 @@ def sheet_of(item: Item) -> Sheet:
     )
 
 
-def digest(sheet: Sheet) -> str:
+def page_digest(sheet: PageContent) -> str:
     """A digest of a page's content, ignoring line endings and empty lines around the text."""
-    plain = msgspec.structs.asdict(msgspec.structs.replace(sheet, exported="", text=even(sheet)))
+    plain = msgspec.structs.asdict(
+        msgspec.structs.replace(sheet, exported="", text=normalised_text(sheet))
+    )
     content = json.dumps(plain, sort_keys=True).encode()
     return hashlib.sha256(content).hexdigest()[:DIGEST_LENGTH]
 
 
-def filled(sheet: Sheet, base: Sheet) -> Sheet:
+def fill_missing_fields(sheet: PageContent, base: PageContent) -> PageContent:
     """Fill in the omitted fields of a page from `base`."""
     given = {
         name: value
@@ -128,39 +139,41 @@ def filled(sheet: Sheet, base: Sheet) -> Sheet:
     return msgspec.structs.replace(base, **given)
 
 
-def differing(one: Sheet, other: Sheet) -> list[str]:
+def differing_fields(one: PageContent, other: PageContent) -> list[str]:
     """The names of the fields in which two complete pages differ, in page order."""
-    found = [name for name in NAMES[1:-1] if getattr(one, name) != getattr(other, name)]
-    return found if even(one) == even(other) else ["text", *found]
+    found = [name for name in FIELD_NAMES[1:-1] if getattr(one, name) != getattr(other, name)]
+    return found if normalised_text(one) == normalised_text(other) else ["text", *found]
 
 
-def even(sheet: Sheet) -> str:
+def normalised_text(sheet: PageContent) -> str:
     """The text normalised for comparison: line endings unified, no empty lines around it."""
     return sheet.text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
 
 
-def untouched(sheet: Sheet) -> bool:
+def is_unedited(sheet: PageContent) -> bool:
     """Whether a page is unedited since its export, judging by its own digest alone."""
-    return bool(sheet.exported) and digest(filled(sheet, _BLANK)) == sheet.exported
+    return (
+        bool(sheet.exported) and page_digest(fill_missing_fields(sheet, _BLANK)) == sheet.exported
+    )
 
 
-def written(sheet: Sheet) -> str:
+def render_page(sheet: PageContent) -> str:
     """Render the page. Parsing it returns the same content with its digest."""
     lines = [FENCE]
-    for name in NAMES:
-        value = digest(sheet) if name == "exported" else getattr(sheet, name)
-        if value is not None and not (value == "" and name not in WORDS):
+    for name in FIELD_NAMES:
+        value = page_digest(sheet) if name == "exported" else getattr(sheet, name)
+        if value is not None and not (value == "" and name not in REVISABLE_FIELDS):
             lines.append(f"{name}: {_render_value(value)}")
     return "\n".join([*lines, FENCE, "", sheet.text, ""])
 
 
-def seeming_id(page: str) -> str:
+def guess_id(page: str) -> str:
     """Guess the id of a page even if its front matter is malformed; empty if there is none."""
     found = _ID_LINE.search(page)
     return found["id"] if found else ""
 
 
-def read(page: str) -> Sheet:
+def parse_page(page: str) -> PageContent:
     """Parse a page.
 
     Raises:
@@ -171,19 +184,19 @@ def read(page: str) -> Sheet:
         page = page.replace("\r\n", "\n")
     front_matter, body = split_page(page)
     if not front_matter:
-        return Sheet(text=page.removesuffix("\n"))
+        return PageContent(text=page.removesuffix("\n"))
     fields = _parse_fields(field_lines(front_matter).split("\n"))
     return _convert_fields(body.removeprefix("\n").removesuffix("\n"), fields)
 
 
 # -- parsing ---------------------------------------------------------------------------------------
 
-Raw = tuple[int, str | list[str]]  # line number and value
+RawField = tuple[int, str | list[str]]  # line number and value
 
 
-def _parse_fields(lines: Sequence[str]) -> dict[str, Raw]:
+def _parse_fields(lines: Sequence[str]) -> dict[str, RawField]:
     """The fields of the front matter, each with its line number."""
-    fields: dict[str, Raw] = {}
+    fields: dict[str, RawField] = {}
     name = ""
     for number, line in enumerate(lines, start=2):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -195,25 +208,27 @@ def _parse_fields(lines: Sequence[str]) -> dict[str, Raw]:
         if not found:
             raise _error(number, f"{line.strip()!r} is not a field", "Write `name: value`.")
         name = found["name"]
-        if name not in NAMES:
-            raise _error(number, f"there is no field {name!r}", f"Use one of: {', '.join(NAMES)}.")
+        if name not in FIELD_NAMES:
+            raise _error(
+                number, f"there is no field {name!r}", f"Use one of: {', '.join(FIELD_NAMES)}."
+            )
         if name in fields:
             raise _error(number, f"{name!r} is there twice", "Keep one of them.")
         value = (found["value"] or "").strip()
-        if name in LISTS:
+        if name in LIST_FIELDS:
             fields[name] = (number, _parse_list(value, number))
         else:
             fields[name] = (number, _parse_text(value, number))
     return fields
 
 
-def _add_entry(fields: dict[str, Raw], name: str, number: int, value: str) -> None:
+def _add_entry(fields: dict[str, RawField], name: str, number: int, value: str) -> None:
     values = fields[name][1] if name in fields else None
     if not isinstance(values, list):
         raise _error(
             number,
             "this list entry does not follow a list field",
-            f"Fields with lists: {', '.join(LISTS)}.",
+            f"Fields with lists: {', '.join(LIST_FIELDS)}.",
         )
     values.append(_parse_text(value.strip(), number))
 
@@ -254,14 +269,14 @@ def _parse_text(value: str, number: int) -> str:
     return value.partition(" #")[0].rstrip()
 
 
-def _convert_fields(text: str, fields: dict[str, Raw]) -> Sheet:
+def _convert_fields(text: str, fields: dict[str, RawField]) -> PageContent:
     typed: dict[str, object] = {}
     for name, (number, value) in fields.items():
         if isinstance(value, list):
             typed[name] = tuple(sorted(set(value))) if name == "witnesses" else tuple(value)
         elif value:
             typed[name] = _convert(name, value, number)
-    return Sheet(text=text, **typed)  # type: ignore[arg-type]  # `_convert` gives each its type
+    return PageContent(text=text, **typed)  # type: ignore[arg-type]  # `_convert` gives each its type
 
 
 def _convert(name: str, value: str, number: int) -> str | int | bool:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from everloop.errors import Conflict, Forbidden, Invalid, NotFound
-from everloop.log import Asking, Draft, Event
+from everloop.log import DecisionContext, Draft, Event
 from everloop.memory.model.commands import (
     CiteItem,
     CloseCitation,
@@ -40,28 +40,30 @@ from everloop.memory.model.events import (
     Revised,
     Unpinned,
 )
-from everloop.memory.model.scopes import OWNER, check_grant, check_scope, written_by_user
-from everloop.memory.model.state import Audience, Item
+from everloop.memory.model.scopes import OWNER, acts_as_user, check_grant, check_scope
+from everloop.memory.model.state import AudienceState, ItemState
 
-LEARNED = ("saw", "told", "inferred", "imported")
+LEARNED_VIA = ("saw", "told", "inferred", "imported")
 RELATIONS = ("contradicts", "repeats")
 DURABLE = "durable"
-FENCES = ("```", "~~~")  # around code; its first line makes a better title
+CODE_FENCES = ("```", "~~~")  # around code; its first line makes a better title
 ENGINE = "engine"
 TITLE_MAX = 280
 YEAR_MIN, YEAR_MAX = 2, 9_998  # beyond these, some time zones cannot represent a time
 
 
-def remember_item(item: Item | None, command: RememberItem, asking: Asking) -> list[Draft]:
+def remember_item(
+    item: ItemState | None, command: RememberItem, asking: DecisionContext
+) -> list[Draft]:
     """Store an item. Idempotent; a different text under the same id is a conflict."""
     if item is not None:
         if item.text == command.text:
             return []
         raise Conflict(f"item {command.item_id!r} already exists with a different text")
-    check_new(command)
+    validate_new_item(command)
     remembered = Remembered(
         item_id=command.item_id,
-        title=command.title.strip() or title_of(command.text),
+        title=command.title.strip() or derive_title(command.text),
         text=command.text,
         kind=command.kind,
         scope=command.scope,
@@ -78,7 +80,7 @@ def remember_item(item: Item | None, command: RememberItem, asking: Asking) -> l
     return [Draft(remembered, command.because), *(Draft(each, beside=(0,)) for each in relations)]
 
 
-def check_new(command: RememberItem) -> None:
+def validate_new_item(command: RememberItem) -> None:
     """Validate a new item, independently of what is stored already.
 
     Raises:
@@ -87,14 +89,16 @@ def check_new(command: RememberItem) -> None:
     _check_words(command.title, command.text)
     check_time("durability", command.durability, allowed=DURABLE)
     check_time("happened_at", command.happened_at, allowed="")
-    if command.learned_via not in LEARNED:
+    if command.learned_via not in LEARNED_VIA:
         raise Invalid(
-            f"learned_via {command.learned_via!r} is unknown", hint=f"Use {', '.join(LEARNED)}."
+            f"learned_via {command.learned_via!r} is unknown", hint=f"Use {', '.join(LEARNED_VIA)}."
         )
     check_scope(command.scope)
 
 
-def repeat_item(item: Item | None, command: RepeatItem, asking: Asking) -> list[Draft]:
+def repeat_item(
+    item: ItemState | None, command: RepeatItem, asking: DecisionContext
+) -> list[Draft]:
     """Record a repetition. It depends on the item and on its own sources."""
     del asking
     similarity = round(command.similarity, 3)
@@ -102,7 +106,9 @@ def repeat_item(item: Item | None, command: RepeatItem, asking: Asking) -> list[
     return _draft(_existing(item, command.item_id), repeated, *command.because)
 
 
-def revise_item(item: Item | None, command: ReviseItem, asking: Asking) -> list[Draft]:
+def revise_item(
+    item: ItemState | None, command: ReviseItem, asking: DecisionContext
+) -> list[Draft]:
     """Change the given fields, if they differ. Only a user can edit what a user wrote.
 
     An edit that is based on an older version is a conflict: it could overwrite unseen text.
@@ -114,7 +120,7 @@ def revise_item(item: Item | None, command: ReviseItem, asking: Asking) -> list[
     hide it.
     """
     known = _existing(item, command.item_id)
-    if not written_by_user(asking.by.actor) and (written_by_user(known.author) or asking.known):
+    if not acts_as_user(asking.by.actor) and (acts_as_user(known.author) or asking.known):
         reason = "a user wrote text that is derived from it" if asking.known else "a user wrote it"
         raise Forbidden(
             f"{command.item_id} cannot be changed: {reason}",
@@ -130,19 +136,19 @@ def revise_item(item: Item | None, command: ReviseItem, asking: Asking) -> list[
     )
     _check_words(revised.title, revised.text)
     after = (revised.title, revised.text, revised.scope, revised.witnesses)
-    if after == known.wording:
+    if after == known.revisable_fields:
         return []
     if command.base not in (None, known.version):
         raise Conflict(
             f"{command.item_id!r} was changed since the version that this revision is based on",
             hint="Read it again, then revise it with the newest version as `base`.",
         )
-    both = zip(known.wording, after, known.said_at, strict=True)
+    both = zip(known.revisable_fields, after, known.said_at, strict=True)
     kept = {at for old, new, at in both if old == new} - {known.position}
     return _draft(known, revised, *sorted(kept))
 
 
-def rate_item(item: Item | None, command: RateItem, asking: Asking) -> list[Draft]:
+def rate_item(item: ItemState | None, command: RateItem, asking: DecisionContext) -> list[Draft]:
     """Rate the significance of an item. A pivotal item is pinned automatically.
 
     `asking.known` lists the automatic pins that it displaces: the position and id of each item.
@@ -163,28 +169,28 @@ def rate_item(item: Item | None, command: RateItem, asking: Asking) -> list[Draf
     return [*_draft(known, Rated(command.item_id, command.significance)), *gone]
 
 
-def pin_item(item: Item | None, command: PinItem, asking: Asking) -> list[Draft]:
+def pin_item(item: ItemState | None, command: PinItem, asking: DecisionContext) -> list[Draft]:
     """Pin an item. Idempotent."""
     del asking
     known = _existing(item, command.item_id)
     return [] if known.pinned else _draft(known, Pinned(command.item_id))
 
 
-def unpin_item(item: Item | None, command: UnpinItem, asking: Asking) -> list[Draft]:
+def unpin_item(item: ItemState | None, command: UnpinItem, asking: DecisionContext) -> list[Draft]:
     """Unpin an item; this also declines an automatic pin, present or future. Idempotent."""
     del asking
     known = _existing(item, command.item_id)
     return [] if known.pinned is False else _draft(known, Unpinned(command.item_id))
 
 
-def cite_item(item: Item | None, command: CiteItem, asking: Asking) -> list[Draft]:
+def cite_item(item: ItemState | None, command: CiteItem, asking: DecisionContext) -> list[Draft]:
     """Open a citation link to an item.
 
     An agent cannot cite in a user's name: it would make the item immune by its own claim.
     `asking.known` is the position of the citer, if it is an item: the link depends on it.
     """
     known = _existing(item, command.item_id)
-    if command.by_user and not (asking.by.actor == ENGINE or written_by_user(asking.by.actor)):
+    if command.by_user and not (asking.by.actor == ENGINE or acts_as_user(asking.by.actor)):
         raise Forbidden(
             f"{asking.by.actor} cannot cite {command.item_id!r} as the user",
             hint="Cite it without `by_user`.",
@@ -195,7 +201,9 @@ def cite_item(item: Item | None, command: CiteItem, asking: Asking) -> list[Draf
     return _draft(known, cited, *command.because, *(asking.known or ()))
 
 
-def close_citation(item: Item | None, command: CloseCitation, asking: Asking) -> list[Draft]:
+def close_citation(
+    item: ItemState | None, command: CloseCitation, asking: DecisionContext
+) -> list[Draft]:
     """Close a citation link. An agent cannot close a user's: that would lift the immunity."""
     known = _existing(item, command.item_id)
     if all(citer != command.citer for citer, _ in known.citers):
@@ -207,7 +215,9 @@ def close_citation(item: Item | None, command: CloseCitation, asking: Asking) ->
     return _draft(known, CitationClosed(command.item_id, command.citer))
 
 
-def relate_items(item: Item | None, command: RelateItems, asking: Asking) -> list[Draft]:
+def relate_items(
+    item: ItemState | None, command: RelateItems, asking: DecisionContext
+) -> list[Draft]:
     """Relate two items. Idempotent."""
     del asking
     known = _existing(item, command.item_id)
@@ -225,7 +235,9 @@ def _relation(item_id: str, other_id: str, relation: str) -> Related:
     return Related(item_id, other_id, relation)
 
 
-def retire_item(item: Item | None, command: RetireItem, asking: Asking) -> list[Draft]:
+def retire_item(
+    item: ItemState | None, command: RetireItem, asking: DecisionContext
+) -> list[Draft]:
     """Retire an item. Only the user can retire what a user wrote or cites.
 
     `asking.known` lists the citers that a user wrote, of the item and of anything derived from it.
@@ -234,7 +246,7 @@ def retire_item(item: Item | None, command: RetireItem, asking: Asking) -> list[
     if known.retired:
         return []
     citers: Sequence[str] = asking.known or ()
-    if asking.by.actor != OWNER and (citers or written_by_user(known.author)):
+    if asking.by.actor != OWNER and (citers or acts_as_user(known.author)):
         raise Forbidden(
             f"a user wrote {command.item_id!r} or stands on it",
             hint="Only the user can retire it.",
@@ -247,14 +259,16 @@ def retire_item(item: Item | None, command: RetireItem, asking: Asking) -> list[
     return _draft(known, Retired(command.item_id, command.reason))
 
 
-def demote_item(item: Item | None, command: DemoteItem, asking: Asking) -> list[Draft]:
+def demote_item(
+    item: ItemState | None, command: DemoteItem, asking: DecisionContext
+) -> list[Draft]:
     """Demote an item in favour of a summary, unless something forbids it.
 
     Pinned items are never demoted. `asking.known` lists other obstacles: a user's citers, or the
     summary itself if it does not cover the newest version.
     """
     known = _existing(item, command.item_id)
-    immune = written_by_user(known.author) and asking.by.actor != OWNER
+    immune = acts_as_user(known.author) and asking.by.actor != OWNER
     wanted = known.pinned or known.significance == PIVOTAL
     already = known.retired or command.in_favour_of in known.demoted_for
     if already or wanted or immune or asking.known:
@@ -262,7 +276,7 @@ def demote_item(item: Item | None, command: DemoteItem, asking: Asking) -> list[
     return _draft(known, Demoted(command.item_id, command.in_favour_of), *command.because)
 
 
-def keep_context(kept: Ledger | None, command: KeepContext, asking: Asking) -> list[Draft]:
+def keep_context(kept: Ledger | None, command: KeepContext, asking: DecisionContext) -> list[Draft]:
     """Store the ledger of a prompt. Idempotent; a ledger is never changed."""
     del asking
     if kept is not None and kept != command.ledger:
@@ -273,7 +287,7 @@ def keep_context(kept: Ledger | None, command: KeepContext, asking: Asking) -> l
 
 
 def grant_audience(
-    audience: Audience | None, command: GrantAudience, asking: Asking
+    audience: AudienceState | None, command: GrantAudience, asking: DecisionContext
 ) -> list[Event]:
     """Allow a principal to read. Only the owner can.
 
@@ -293,7 +307,7 @@ def grant_audience(
 
 
 def revoke_audience(
-    audience: Audience | None, command: RevokeAudience, asking: Asking
+    audience: AudienceState | None, command: RevokeAudience, asking: DecisionContext
 ) -> list[Event]:
     """Withdraw a principal's permission to read. Only the owner can. Idempotent."""
     _check_owner(asking)
@@ -302,10 +316,10 @@ def revoke_audience(
     return [AudienceRevoked(command.principal)]
 
 
-def title_of(text: str) -> str:
+def derive_title(text: str) -> str:
     """Derive a title from a text: its first non-empty line of prose, cut at a word."""
     lines = (line.strip().lstrip("#").strip() for line in text.split("\n"))
-    prose = (line for line in lines if line and not line.startswith(FENCES))
+    prose = (line for line in lines if line and not line.startswith(CODE_FENCES))
     first = next(prose, text.strip())
     if len(first) <= 80:
         return first
@@ -317,23 +331,23 @@ def principal_of(actor: str) -> str:
     return OWNER if actor == ENGINE else actor
 
 
-def _new_title(item: Item, command: ReviseItem) -> str:
+def _new_title(item: ItemState, command: ReviseItem) -> str:
     """The title after a revision. A title that was derived from the old text is derived again.
 
     Removing a title derives one from the text, as for a new item without a title.
     """
     text = item.text if command.text is None else command.text
     if command.title is not None:
-        return command.title.strip() or title_of(text)
-    return title_of(text) if item.title == title_of(item.text) else item.title
+        return command.title.strip() or derive_title(text)
+    return derive_title(text) if item.title == derive_title(item.text) else item.title
 
 
-def _draft(item: Item, event: Event, *because: int) -> list[Draft]:
+def _draft(item: ItemState, event: Event, *because: int) -> list[Draft]:
     """Draft a fact about an item. It depends on the item, and is retracted with it."""
     return [Draft(event, (item.position, *because))]
 
 
-def _check_owner(asking: Asking) -> None:
+def _check_owner(asking: DecisionContext) -> None:
     if asking.by.actor != OWNER:
         raise Forbidden(
             f"{asking.by.actor} may not grant or revoke access",
@@ -341,7 +355,7 @@ def _check_owner(asking: Asking) -> None:
         )
 
 
-def _existing(item: Item | None, item_id: str) -> Item:
+def _existing(item: ItemState | None, item_id: str) -> ItemState:
     if item is None:
         raise NotFound(f"no item {item_id!r}", hint="`everloop memories` lists them.")
     return item

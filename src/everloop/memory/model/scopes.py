@@ -13,37 +13,37 @@ import msgspec
 from everloop.errors import Invalid
 
 OWNER: Final = "user"
-KINDS: Final = ("user", "global", "team", "skill", "project")
+SCOPE_KINDS: Final = ("user", "global", "team", "skill", "project")
 _SCOPE = re.compile(r"user|global|(?:team|skill|project):[^\s*][^\n*]{0,99}")
 
 
-class Asker(msgspec.Struct, frozen=True):
+class Viewer(msgspec.Struct, frozen=True):
     """A principal with its granted scopes. The doors create it; a request never supplies it."""
 
     principal: str
     scopes: tuple[str, ...]
 
     @property
-    def owner(self) -> bool:
+    def is_owner(self) -> bool:
         """Whether this is the owner of the log."""
         return self.principal == OWNER
 
-    def admits(self, scope: str) -> bool:
+    def has_scope(self, scope: str) -> bool:
         """Whether the grants include a scope."""
         kind = scope.partition(":")[0]
-        return self.owner or not {"*", scope, f"{kind}:*"}.isdisjoint(self.scopes)
+        return self.is_owner or not {"*", scope, f"{kind}:*"}.isdisjoint(self.scopes)
 
     def may_see(self, scope: str, witnesses: tuple[str, ...]) -> bool:
         """Whether an item is visible: in a granted scope, and to its witnesses if it has any."""
-        if not self.admits(scope):
+        if not self.has_scope(scope):
             return False
-        return self.owner or not witnesses or self.principal in witnesses
+        return self.is_owner or not witnesses or self.principal in witnesses
 
 
-NOBODY: Final = Asker("", ())
+NOBODY: Final = Viewer("", ())
 
 
-def written_by_user(actor: str) -> bool:
+def acts_as_user(actor: str) -> bool:
     """Whether an actor's text counts as the user's own. A pack's does: the user installed it."""
     return actor == OWNER or actor.startswith("pack:")
 
@@ -68,6 +68,6 @@ def check_grant(scope: str) -> str:
     Raises:
         Invalid: it is neither a scope nor a wildcard.
     """
-    if scope == "*" or scope in {f"{kind}:*" for kind in KINDS[2:]}:
+    if scope == "*" or scope in {f"{kind}:*" for kind in SCOPE_KINDS[2:]}:
         return scope
     return check_scope(scope)

@@ -15,15 +15,15 @@ WHERE v.position > ? AND v.scope = ? AND i.kind = ? LIMIT 1
 """
 
 
-class SaidMeanwhile(Conflict):
+class StaleComparison(Conflict):
     """The comparison is stale: an item was recorded after it. Compare again."""
 
 
-def against_what_came(reader: Reader, command: RememberCompared) -> None:
+def check_comparison_is_current(reader: Reader, command: RememberCompared) -> None:
     """Accept an item that was compared with everything recorded before it.
 
     Raises:
-        SaidMeanwhile: an item of the same scope and kind was recorded since.
+        StaleComparison: an item of the same scope and kind was recorded since.
     """
     if reader.rows(_RECORDED_SINCE, (command.upto, command.scope, command.kind)):
-        raise SaidMeanwhile("another item was stored at the same time", hint="Try again.")
+        raise StaleComparison("another item was stored at the same time", hint="Try again.")

@@ -20,10 +20,10 @@ from everloop.memory.model.events import (
     Revised,
     Unpinned,
 )
-from everloop.memory.model.scopes import written_by_user
+from everloop.memory.model.scopes import acts_as_user
 
 
-class Item(msgspec.Struct, frozen=True):
+class ItemState(msgspec.Struct, frozen=True):
     """The current state of an item. `position` is its first fact: later facts depend on that one.
 
     `version` is the position of its newest version. `author` is who stored it, or the user if the
@@ -48,7 +48,7 @@ class Item(msgspec.Struct, frozen=True):
     related: frozenset[tuple[str, str]] = frozenset()
 
     @property
-    def wording(self) -> tuple[str, str, str, tuple[str, ...]]:
+    def revisable_fields(self) -> tuple[str, str, str, tuple[str, ...]]:
         """The fields that a revision can change."""
         return self.title, self.text, self.scope, self.witnesses
 
@@ -58,11 +58,11 @@ class Item(msgspec.Struct, frozen=True):
         return sorted(citer for citer, by_user in self.citers if by_user)
 
 
-def evolve(item: Item | None, fact: Fact) -> Item:
+def evolve(item: ItemState | None, fact: Fact) -> ItemState:
     """The item after a fact."""
     happened, at = fact.event, fact.position
     if isinstance(happened, Remembered):
-        return Item(
+        return ItemState(
             position=at,
             version=at,
             author=fact.actor,
@@ -78,14 +78,14 @@ def evolve(item: Item | None, fact: Fact) -> Item:
     changed = msgspec.structs.replace(item, **_changes(item, happened))
     if not isinstance(happened, Revised):
         return changed
-    author = fact.actor if written_by_user(fact.actor) else item.author
-    both = zip(item.wording, changed.wording, item.said_at, strict=True)
+    author = fact.actor if acts_as_user(fact.actor) else item.author
+    both = zip(item.revisable_fields, changed.revisable_fields, item.said_at, strict=True)
     title, text, scope, witnesses = (at if old != new else said for old, new, said in both)
     said_at = (title, text, scope, witnesses)
     return msgspec.structs.replace(changed, version=at, author=author, said_at=said_at)
 
 
-def _changes(item: Item, happened: Event) -> dict[str, object]:
+def _changes(item: ItemState, happened: Event) -> dict[str, object]:
     changes: dict[str, object] = {}
     match happened:
         case Revised(title=title, text=text, scope=scope, witnesses=witnesses):
@@ -111,27 +111,27 @@ def _changes(item: Item, happened: Event) -> dict[str, object]:
     return changes
 
 
-ITEM = Fold("memory.item", Item, evolve, version=4)
+ITEM_FOLD = Fold("memory.item", ItemState, evolve, version=4)
 
 
-class Audience(msgspec.Struct, frozen=True):
+class AudienceState(msgspec.Struct, frozen=True):
     """The scopes that one principal may read."""
 
     scopes: tuple[str, ...] = ()
 
 
-def evolve_audience(_: Audience | None, fact: Fact) -> Audience:
+def evolve_audience(_: AudienceState | None, fact: Fact) -> AudienceState:
     """The audience after a fact."""
     match fact.event:
         case AudienceGranted(scopes=scopes):
-            return Audience(scopes)
+            return AudienceState(scopes)
         case AudienceRevoked():
-            return Audience()
+            return AudienceState()
         case _:
-            return Audience()
+            return AudienceState()
 
 
-AUDIENCE = Fold("memory.audience", Audience, evolve_audience)
+AUDIENCE_FOLD = Fold("memory.audience", AudienceState, evolve_audience)
 
 
 def evolve_context(kept: Ledger | None, fact: Fact) -> Ledger:
@@ -143,10 +143,10 @@ def evolve_context(kept: Ledger | None, fact: Fact) -> Ledger:
     return kept
 
 
-CONTEXT = Fold("memory.context", Ledger, evolve_context)
+CONTEXT_FOLD = Fold("memory.context", Ledger, evolve_context)
 
 
-def stream_of(item_id: str) -> str:
+def item_stream(item_id: str) -> str:
     """The stream of an item."""
     return f"memory:{item_id}"
 

@@ -1,8 +1,8 @@
 """Near-duplicate candidates: finds the items that share many words with a new item.
 
 Only items for exactly the same audience are compared, and each audience has an index of its own:
-what others see never counts. Access control (`Sieve`) decides about the candidates before any of
-their text is read.
+what others see never counts. Access control (`VisibilityQuery`) decides about the candidates before
+any of their text is read.
 """
 
 import threading
@@ -16,24 +16,24 @@ import msgspec
 import numpy as np
 
 from everloop.log import Fact, Reader
-from everloop.log.model.record import moment
-from everloop.log.read.reader import State
-from everloop.memory.index.log_identity import Recognised
+from everloop.log.model.record import from_microseconds
+from everloop.log.read.reader import FileState
+from everloop.memory.index.log_identity import LogIdentity
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.model.events import Remembered, Revised
-from everloop.memory.model.scopes import Asker
+from everloop.memory.model.scopes import Viewer
 from everloop.memory.near_duplicates.detect import (
     COMPARED_MAX,
-    Alike,
-    Audience,
+    AudienceKey,
+    ComparedItem,
     NewItem,
-    Said,
-    least_shared,
-    relations,
+    Relations,
+    find_relations,
+    shared_terms_min,
 )
-from everloop.memory.near_duplicates.signatures import Sketches
+from everloop.memory.near_duplicates.signatures import TermSignatures
 from everloop.memory.projections.fts_index import analysed_passages
-from everloop.memory.projections.queries import Filter, Sieve
+from everloop.memory.projections.queries import Filter, VisibilityQuery
 from everloop.memory.text.passages import PASSAGES_MAX
 
 TOGETHER = 32  # candidate passages checked at once, then twice as many
@@ -54,40 +54,40 @@ _COMPARED_COLUMNS = "v.position, i.item_id, v.title, v.text, i.author, i.happene
 _IN_VERSIONS = "v.position IN (SELECT value FROM json_each(:wanted))"
 
 
-class Sharing:
+class NearDuplicateIndex:
     """Near-duplicate index: term signatures of all passages, by audience. A cache."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._log = Recognised()
-        self._seen: State | None = None  # the state read last
-        self._by_audience = OrderedDict[Audience, _AudienceIndex]()
+        self._log = LogIdentity()
+        self._seen: FileState | None = None  # the state read last
+        self._by_audience = OrderedDict[AudienceKey, _AudienceIndex]()
 
-    def compared(
+    def find_near_duplicates(
         self,
         reader: Reader,
-        who: Asker,
+        who: Viewer,
         new: Sequence[NewItem],
         author: str,
         now: datetime,
-    ) -> list[Alike]:
+    ) -> list[Relations]:
         """The near duplicates of each new item among items for the same audience, nearest first.
 
         Earlier ones of the same batch count as if they were recorded already. An item that was
         derived from others resembles them by design, and is compared with nothing.
         """
-        found, batch = list[Alike](), Batch(author, now)
+        found, batch = list[Relations](), Batch(author, now)
         for each, terms in new:
             if each.derived_from:
                 found.append([])
                 continue
             near = [*self._near(reader, who, each, terms), *batch.near(each, terms)]
-            found.append(alike := relations(each, author, near, now))
+            found.append(alike := find_relations(each, author, near, now))
             if len(found) < len(new) and all(how != "repeats" for _, how, _ in alike):
                 batch.add(each, terms)
         return found
 
-    def take_in(self, facts: Iterable[Fact]) -> None:
+    def add_facts(self, facts: Iterable[Fact]) -> None:
         """Add facts that were recorded just now, so that they need not be read."""
         with self._lock:
             for fact in facts:
@@ -95,15 +95,15 @@ class Sharing:
                     index.take_in(fact, audience)
 
     def _near(
-        self, reader: Reader, who: Asker, new: RememberItem, terms: Sequence[str]
-    ) -> list[Said]:
+        self, reader: Reader, who: Viewer, new: RememberItem, terms: Sequence[str]
+    ) -> list[ComparedItem]:
         """The items for the same audience that share most words with a new item."""
         if not terms:
             return []
-        least = least_shared(terms)
+        least = shared_terms_min(terms)
         with self._lock:
-            passages = self._audience_index(reader, Audience.of(new)).holding(terms, least)
-        found = list[Said]()
+            passages = self._audience_index(reader, AudienceKey.of_item(new)).holding(terms, least)
+        found = list[ComparedItem]()
         start, count = 0, TOGETHER
         while start < len(passages) and len(found) < COMPARED_MAX:
             some = passages[start : start + count]
@@ -111,7 +111,7 @@ class Sharing:
             start, count = start + count, 2 * count
         return found[:COMPARED_MAX]
 
-    def _audience_index(self, reader: Reader, audience: Audience) -> "_AudienceIndex":
+    def _audience_index(self, reader: Reader, audience: AudienceKey) -> "_AudienceIndex":
         """The index of an audience, with everything that a reader sees."""
         head = self._head(reader)
         index = self._by_audience.pop(audience, None) or _AudienceIndex()
@@ -126,11 +126,11 @@ class Sharing:
         state = reader.state
         if state is not None and state is self._seen:
             return state.head
-        head, same = self._log.newest(reader)
+        head, same = self._log.newest_position(reader)
         if not same:
             self._by_audience.clear()
         if head > self._log.head:
-            self._log.note(reader, head)
+            self._log.record_read(reader, head)
         self._seen = state
         return head
 
@@ -141,9 +141,9 @@ class _AudienceIndex:
     def __init__(self) -> None:
         self._head = 0  # all passages up to this position are in
         self._passages = array("q")
-        self._sketches = Sketches()
+        self._sketches = TermSignatures()
 
-    def load(self, reader: Reader, audience: Audience, head: int) -> None:
+    def load(self, reader: Reader, audience: AudienceKey, head: int) -> None:
         """Load the passages recorded since, up to `head`."""
         if head <= self._head:
             return
@@ -154,7 +154,7 @@ class _AudienceIndex:
         self._passages.extend(passage for passage, _ in new)
         self._head = head
 
-    def take_in(self, fact: Fact, audience: Audience) -> None:
+    def take_in(self, fact: Fact, audience: AudienceKey) -> None:
         """Add a fact, if it is the next one."""
         if fact.position != self._head + 1:
             return
@@ -170,7 +170,7 @@ class _AudienceIndex:
 
     def holding(self, terms: Sequence[str], least: int) -> list[int]:
         """The passages that may contain `least` of the terms: most terms first, then the newest."""
-        shared = self._sketches.shared(terms)[::-1]
+        shared = self._sketches.shared_counts(terms)[::-1]
         places = (shared >= least).nonzero()[0]
         if not len(places):
             return []
@@ -195,19 +195,19 @@ def _confirm(
     return list(dict.fromkeys(passage // PASSAGES_MAX for passage in best))
 
 
-def _visible(reader: Reader, who: Asker, versions: Sequence[int]) -> Iterator[Said]:
+def _visible(reader: Reader, who: Viewer, versions: Sequence[int]) -> Iterator[ComparedItem]:
     """Those of some versions that the asker may see and that are not retired."""
     if not versions:
         return
-    rows = Sieve(who, Filter()).rows(
+    rows = VisibilityQuery(who, Filter()).rows(
         reader, _COMPARED_COLUMNS, _IN_VERSIONS, wanted=msgspec.json.encode(versions).decode()
     )
     known = {row[0]: row for row in rows}
     for version in versions:
         if version in known:
             _, item_id, title, text, author, happened, holds = known[version]
-            until = moment(holds) if holds else None
-            yield Said(item_id, title, text, author, moment(happened), until)
+            until = from_microseconds(holds) if holds else None
+            yield ComparedItem(item_id, title, text, author, from_microseconds(happened), until)
 
 
 class Batch:
@@ -215,22 +215,24 @@ class Batch:
 
     def __init__(self, author: str, now: datetime) -> None:
         self._author, self._now = author, now
-        self._sketches = defaultdict[Audience, Sketches](Sketches)
-        self._items = defaultdict[Audience, list[tuple[RememberItem, frozenset[str]]]](list)
+        self._sketches = defaultdict[AudienceKey, TermSignatures](TermSignatures)
+        self._items = defaultdict[AudienceKey, list[tuple[RememberItem, frozenset[str]]]](list)
 
     def add(self, new: RememberItem, terms: Sequence[str]) -> None:
         """Add a new item with these terms."""
-        audience = Audience.of(new)
+        audience = AudienceKey.of_item(new)
         self._sketches[audience].extend([terms])
         self._items[audience].append((new, frozenset(terms)))
 
-    def near(self, new: RememberItem, terms: Sequence[str]) -> list[Said]:
+    def near(self, new: RememberItem, terms: Sequence[str]) -> list[ComparedItem]:
         """The earlier items for the same audience that share most words."""
-        said = self._items.get(audience := Audience.of(new))
+        said = self._items.get(audience := AudienceKey.of_item(new))
         if not said or not terms:
             return []
-        least = least_shared(terms)
-        places = (self._sketches[audience].shared(terms) >= least).nonzero()[0].tolist()
+        least = shared_terms_min(terms)
+        places = (self._sketches[audience].shared_counts(terms) >= least).nonzero()[0].tolist()
         shared = [(-len(said[place][1].intersection(terms)), place) for place in places]
         best = sorted(pair for pair in shared if -pair[0] >= least)[:COMPARED_MAX]
-        return [Said.newly(said[place][0], self._author, self._now) for _, place in best]
+        return [
+            ComparedItem.from_batch(said[place][0], self._author, self._now) for _, place in best
+        ]

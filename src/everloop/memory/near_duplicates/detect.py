@@ -11,20 +11,20 @@ from math import ceil
 from typing import NamedTuple
 
 from everloop.memory.model.commands import RememberItem
-from everloop.memory.model.decide import DURABLE, title_of
-from everloop.memory.model.scopes import written_by_user
-from everloop.memory.text.analysis import EITHER, question
-from everloop.memory.text.passages import passages
-from everloop.memory.text.similarity import likeness
+from everloop.memory.model.decide import DURABLE, derive_title
+from everloop.memory.model.scopes import acts_as_user
+from everloop.memory.text.analysis import ALTERNATIVE, parse_question
+from everloop.memory.text.passages import split_passages
+from everloop.memory.text.similarity import compare_texts
 
-Alike = list[tuple[str, str, float]]  # item id, relation, and similarity from 0 to 1
+Relations = list[tuple[str, str, float]]  # item id, relation, and similarity from 0 to 1
 
 SHARED = 0.4  # share of a text's words that a near duplicate has, without numbers and stop words
 COMPARED_MAX = 8  # items that a new one is compared with
 APART = timedelta(days=1)  # items further apart in time are not the same event
 
 
-class Audience(NamedTuple):
+class AudienceKey(NamedTuple):
     """Audience and kind of an item: only items with an equal one are compared."""
 
     scope: str
@@ -32,15 +32,15 @@ class Audience(NamedTuple):
     witnesses: tuple[str, ...]
 
     @classmethod
-    def of(cls, new: RememberItem) -> "Audience":
+    def of_item(cls, new: RememberItem) -> "AudienceKey":
         """The audience of a new item."""
         return cls(new.scope, new.kind, tuple(sorted(set(new.witnesses))))
 
 
-def terms_of(text: str) -> tuple[str, ...]:
+def comparison_terms(text: str) -> tuple[str, ...]:
     """The terms by which a text is compared; of a long text, those of its first passage."""
-    asked = question("".join(passages(text)[:1])).terms
-    return tuple(dict.fromkeys(term.split(EITHER)[0] for term in asked))
+    asked = parse_question("".join(split_passages(text)[:1])).terms
+    return tuple(dict.fromkeys(term.split(ALTERNATIVE)[0] for term in asked))
 
 
 class NewItem(NamedTuple):
@@ -55,10 +55,10 @@ class NewItem(NamedTuple):
     @classmethod
     def of(cls, command: RememberItem) -> "NewItem":
         """Analyse the text of a command."""
-        return cls(command, () if command.derived_from else terms_of(command.text))
+        return cls(command, () if command.derived_from else comparison_terms(command.text))
 
 
-def least_shared(terms: Sequence[str]) -> int:
+def shared_terms_min(terms: Sequence[str]) -> int:
     """How many of its terms a text must share with a near duplicate, at least.
 
     Numbers do not count: they say little about what a text is about.
@@ -66,7 +66,7 @@ def least_shared(terms: Sequence[str]) -> int:
     return max(1, ceil(SHARED * sum(not term[0].isdigit() for term in terms)))
 
 
-class Said(NamedTuple):
+class ComparedItem(NamedTuple):
     """An item that a new one is compared with: recorded, or earlier in the same batch."""
 
     item_id: str
@@ -77,7 +77,7 @@ class Said(NamedTuple):
     holds_until: datetime | None
 
     @classmethod
-    def newly(cls, other: RememberItem, author: str, now: datetime) -> "Said":
+    def from_batch(cls, other: RememberItem, author: str, now: datetime) -> "ComparedItem":
         """An earlier item of the same batch, as it will be recorded."""
         happened = _parse_time(other.happened_at) if other.happened_at else now
         holds = _parse_time(other.durability)
@@ -85,9 +85,9 @@ class Said(NamedTuple):
 
     def titled_as(self, new: RememberItem) -> bool:
         """Whether the titles allow that both are about the same thing, unlike two short answers."""
-        if not new.title or self.title in {"", title_of(self.text)}:
+        if not new.title or self.title in {"", derive_title(self.text)}:
             return True
-        return likeness(new.title, self.title)[0] in {"repeats", "varies"}
+        return compare_texts(new.title, self.title)[0] in {"repeats", "varies"}
 
     def may_stand_for(self, new: RememberItem, author: str) -> bool:
         """Whether a new item that repeats this one need not be recorded.
@@ -95,7 +95,7 @@ class Said(NamedTuple):
         A user's words are always recorded: an item of another author, which others may change,
         never replaces them.
         """
-        theirs = written_by_user(author) and not written_by_user(self.author)
+        theirs = acts_as_user(author) and not acts_as_user(self.author)
         return not theirs and self.of_one_time(new)
 
     def of_one_time(self, new: RememberItem) -> bool:
@@ -110,10 +110,12 @@ class Said(NamedTuple):
         return not new.happened_at or _is_close(self.happened_at, _parse_time(new.happened_at))
 
 
-def relations(new: RememberItem, author: str, near: Iterable[Said], now: datetime) -> Alike:
+def find_relations(
+    new: RememberItem, author: str, near: Iterable[ComparedItem], now: datetime
+) -> Relations:
     """What a new item repeats, varies or contradicts among items not expired, nearest first."""
     valid = [said for said in near if said.holds_until is None or said.holds_until > now]
-    found = [(said, *likeness(new.text, said.text)) for said in valid if said.titled_as(new)]
+    found = [(said, *compare_texts(new.text, said.text)) for said in valid if said.titled_as(new)]
     related = [
         (said.item_id, how, similarity)
         for said, how, similarity in found

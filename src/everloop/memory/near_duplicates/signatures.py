@@ -28,7 +28,7 @@ Counts = NDArray[Any]  # uint8 or uint16
 _GOLDEN = 11_400_714_819_323_198_485
 
 
-class Sketches:
+class TermSignatures:
     """The signatures of texts, in the order in which they were added."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Sketches:
         while some := list(islice(coming, TOGETHER)):
             self._add(some)
 
-    def shared(self, terms: Sequence[str]) -> Counts:
+    def shared_counts(self, terms: Sequence[str]) -> Counts:
         """An upper bound of how many of some terms each text contains."""
         found: Counts = np.zeros(self._size, np.uint8 if len(terms) <= MANY else np.uint16)
         first, second = _bits(terms)

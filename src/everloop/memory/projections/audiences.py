@@ -5,13 +5,13 @@ from typing import ClassVar
 
 import msgspec
 
-from everloop.log import Added, Fact, Projection, adds
+from everloop.log import Fact, Projection, RowInsert, adds
 from everloop.memory.model.events import AudienceGranted, AudienceRevoked
 
 _encode = msgspec.json.Encoder().encode
 
 
-class Audiences(Projection):
+class AudienceTable(Projection):
     """The scopes that each principal was granted, as a history of grants and revocations."""
 
     name = "memory_audiences"
@@ -27,14 +27,14 @@ class Audiences(Projection):
     """
 
     @adds(AudienceGranted)
-    def _granted(self, new: AudienceGranted, fact: Fact) -> Iterator[Added]:
+    def _granted(self, new: AudienceGranted, fact: Fact) -> Iterator[RowInsert]:
         return _insert_audience(fact, new.principal, new.scopes)
 
     @adds(AudienceRevoked)
-    def _revoked(self, new: AudienceRevoked, fact: Fact) -> Iterator[Added]:
+    def _revoked(self, new: AudienceRevoked, fact: Fact) -> Iterator[RowInsert]:
         return _insert_audience(fact, new.principal, ())
 
 
-def _insert_audience(fact: Fact, principal: str, scopes: Sequence[str]) -> Iterator[Added]:
+def _insert_audience(fact: Fact, principal: str, scopes: Sequence[str]) -> Iterator[RowInsert]:
     row = (fact.position, fact.branch, principal, _encode(scopes).decode())
     yield "INSERT INTO memory_audiences VALUES (?, ?, ?, ?)", row

@@ -14,22 +14,22 @@ from datetime import datetime
 import msgspec
 
 from everloop.log import Reader, visible
-from everloop.log.model.record import moment
+from everloop.log.model.record import from_microseconds
 from everloop.memory.model.commands import CiteItem, DemoteItem, RetireItem, ReviseItem
 from everloop.memory.model.events import Retired
-from everloop.memory.model.scopes import Asker, written_by_user
-from everloop.memory.projections.queries import Filter, Sieve, find
+from everloop.memory.model.scopes import Viewer, acts_as_user
+from everloop.memory.projections.queries import Filter, VisibilityQuery, find_item
 
-Known = Callable[[Reader, Asker, Collection[str]], Collection[str]]
+CiterVisibility = Callable[[Reader, Viewer, Collection[str]], Collection[str]]
 
 
-def nobody(reader: Reader, who: Asker, names: Collection[str]) -> Collection[str]:
+def no_other_citers(reader: Reader, who: Viewer, names: Collection[str]) -> Collection[str]:
     """Reveal no citers of other domains: the default."""
     del reader, who, names
     return ()
 
 
-class Link(msgspec.Struct, frozen=True):
+class CitationLink(msgspec.Struct, frozen=True):
     """A citation: who cites, since when, and until when if it was closed."""
 
     citer: str
@@ -38,7 +38,7 @@ class Link(msgspec.Struct, frozen=True):
     until: datetime | None
 
 
-class Citations(msgspec.Struct, frozen=True):
+class CitationCounts(msgspec.Struct, frozen=True):
     """How many open links an item has, and how many of them come from what a user wrote."""
 
     open: int = 0
@@ -54,39 +54,48 @@ def user_citers(reader: Reader, item_id: str) -> list[str]:
 
 
 def citation_counts(
-    reader: Reader, who: Asker, item_ids: Sequence[str], known: Known = nobody
-) -> dict[str, Citations]:
+    reader: Reader, who: Viewer, item_ids: Sequence[str], known: CiterVisibility = no_other_citers
+) -> dict[str, CitationCounts]:
     """Count the open links of items; an item that the asker may not see is left out.
 
     `known` tells which citers of other domains the asker may see; no others are counted.
     """
-    counts = dict.fromkeys(_seen(reader, who, item_ids), Citations())
+    counts = dict.fromkeys(_seen(reader, who, item_ids), CitationCounts())
     rows = reader.rows(_OPEN_LINKS, (_json(sorted(counts)),))
-    seen = seen_citers(reader, who, {citer for _, citer, _ in rows}, known)
+    seen = visible_citers(reader, who, {citer for _, citer, _ in rows}, known)
     for item_id, citer, by_user in rows:
         if citer in seen:
             counted = counts[item_id]
-            counts[item_id] = Citations(counted.open + 1, counted.by_user + by_user)
+            counts[item_id] = CitationCounts(counted.open + 1, counted.by_user + by_user)
     return counts
 
 
-def links(reader: Reader, who: Asker, item_id: str, known: Known = nobody) -> list[Link]:
+def citation_links(
+    reader: Reader, who: Viewer, item_id: str, known: CiterVisibility = no_other_citers
+) -> list[CitationLink]:
     """Every link to an item, open or closed, oldest first, from citers that the asker may see.
 
     Raises:
         NotFound: there is no such item for this asker.
     """
-    item = find(reader, who, item_id)
+    item = find_item(reader, who, item_id)
     rows = reader.rows(_LINKS, (item.position,))
-    seen = seen_citers(reader, who, {row[0] for row in rows}, known)
+    seen = visible_citers(reader, who, {row[0] for row in rows}, known)
     return [
-        Link(citer, bool(by_user), moment(since), moment(until) if until else None)
+        CitationLink(
+            citer,
+            bool(by_user),
+            from_microseconds(since),
+            from_microseconds(until) if until else None,
+        )
         for citer, by_user, since, until in rows
         if citer in seen
     ]
 
 
-def standing(reader: Reader, who: Asker, item_id: str, known: Known = nobody) -> list[Link]:
+def open_citations(
+    reader: Reader, who: Viewer, item_id: str, known: CiterVisibility = no_other_citers
+) -> list[CitationLink]:
     """The open citations that would forbid retiring an item, one per citer, oldest first.
 
     These are all citers of the item, and the user's citers of its derivatives and sources.
@@ -94,20 +103,20 @@ def standing(reader: Reader, who: Asker, item_id: str, known: Known = nobody) ->
     Raises:
         NotFound: there is no such item for this asker.
     """
-    rows = reader.rows(_STANDING, {"item_id": find(reader, who, item_id).item_id})
-    seen = seen_citers(reader, who, {row[0] for row in rows}, known)
+    rows = reader.rows(_STANDING, {"item_id": find_item(reader, who, item_id).item_id})
+    seen = visible_citers(reader, who, {row[0] for row in rows}, known)
     return [
-        Link(citer, bool(by_user), moment(since), None)
+        CitationLink(citer, bool(by_user), from_microseconds(since), None)
         for citer, by_user, since in rows
         if citer in seen
     ]
 
 
-def seen_citers(
-    reader: Reader, who: Asker, names: Collection[str], known: Known = nobody
+def visible_citers(
+    reader: Reader, who: Viewer, names: Collection[str], known: CiterVisibility = no_other_citers
 ) -> set[str]:
     """The citers that the asker may see: visible items, and those that `known` allows."""
-    if who.owner:
+    if who.is_owner:
         return set(names)
     return {*_seen(reader, who, names), *known(reader, who, names)}
 
@@ -115,26 +124,24 @@ def seen_citers(
 # -- lookups for the deciders ----------------------------------------------------------------------
 
 
-def against_retiring(reader: Reader, command: RetireItem) -> list[str]:
+def retire_obstacles(reader: Reader, command: RetireItem) -> list[str]:
     """The citers that forbid retiring an item: those that a user wrote."""
     return user_citers(reader, command.item_id)
 
 
-def against_revising(reader: Reader, command: ReviseItem) -> bool:
+def has_user_derivatives(reader: Reader, command: ReviseItem) -> bool:
     """Whether a user wrote a version of something derived from the item."""
-    return any(
-        written_by_user(row[0]) for row in reader.rows(_WRITERS, {"item_id": command.item_id})
-    )
+    return any(acts_as_user(row[0]) for row in reader.rows(_WRITERS, {"item_id": command.item_id}))
 
 
-def against_demoting(reader: Reader, command: DemoteItem) -> list[str]:
+def demote_obstacles(reader: Reader, command: DemoteItem) -> list[str]:
     """The user's citers, and the summary if it does not cover the item's newest version."""
     bindings = {"item_id": command.item_id, "summary": command.in_favour_of}
     current = reader.rows(_COVERS_NEWEST, bindings)
     return user_citers(reader, command.item_id) + ([] if current else [command.in_favour_of])
 
 
-def where_cited(reader: Reader, command: CiteItem) -> tuple[int, ...]:
+def citer_positions(reader: Reader, command: CiteItem) -> tuple[int, ...]:
     """The position of the citer, if it is an item."""
     rows = reader.rows(_POSITION, (command.citer,))
     return tuple(row[0] for row in rows)
@@ -215,8 +222,8 @@ WHERE summary.item_id = :summary AND {visible("summary")} AND {visible("i")} AND
 """  # noqa: S608 - our own conditions
 
 
-def _seen(reader: Reader, who: Asker, names: Iterable[str]) -> list[str]:
-    sieve = Sieve(who, Filter(retired=True))
+def _seen(reader: Reader, who: Viewer, names: Iterable[str]) -> list[str]:
+    sieve = VisibilityQuery(who, Filter(retired=True))
     where = "i.item_id IN (SELECT value FROM json_each(:names))"
     return [row[0] for row in sieve.rows(reader, "i.item_id", where, names=_json(sorted(names)))]
 

@@ -14,20 +14,22 @@ from typing import Any, ClassVar, Final
 
 import apsw
 
-from everloop.log import Added, Fact, Projection, Reader, adds
-from everloop.log.sql_rows import rows
+from everloop.log import Fact, Projection, Reader, RowInsert, adds
+from everloop.log.sql_rows import query_rows
 from everloop.memory.model.events import Remembered, Revised
-from everloop.memory.text.analysis import document
-from everloop.memory.text.language import MARK
-from everloop.memory.text.passages import PASSAGES_MAX, passages
+from everloop.memory.text.analysis import index_terms
+from everloop.memory.text.language import LANGUAGE_MARK
+from everloop.memory.text.passages import PASSAGES_MAX, split_passages
 
-GROUP: Final = 256  # facts in a group, on average
+INDEX_GROUP_FACTS: Final = 256  # facts in a group, on average
 ANALYSED_KEPT: Final = 64  # texts that are not analysed again
 
 _GOLDEN, _MASK = 2_654_435_769, 2**32 - 1
 _AFTER = "passage > (SELECT ifnull(max(id), -1) FROM memory_words_docsize)"
-WAITING: Final = f"SELECT passage, terms FROM memory_passages WHERE {_AFTER} ORDER BY passage"  # noqa: S608
-TAKE_IN: Final = f"""
+PENDING_PASSAGES_SQL: Final = (
+    f"SELECT passage, terms FROM memory_passages WHERE {_AFTER} ORDER BY passage"  # noqa: S608
+)
+INDEX_PENDING_SQL: Final = f"""
 INSERT INTO memory_words (rowid, terms)
 SELECT passage, terms FROM memory_passages WHERE {_AFTER} AND passage < ? ORDER BY passage
 """  # noqa: S608 - our own condition; indexes the pending passages before a given one
@@ -45,7 +47,7 @@ CREATE VIRTUAL TABLE temp.memory_vocabulary USING fts5vocab (main, memory_words,
 _TEXT = "SELECT position, title, text FROM memory_versions WHERE position = ?"
 
 
-class MemoryWords(Projection):
+class PassageTable(Projection):
     """Every version of an item, cut into passages, with the terms each is found by.
 
     Terms of the preceding item count for a passage as well, but whether the asker may see that item
@@ -71,11 +73,11 @@ class MemoryWords(Projection):
     """
 
     @adds(Remembered)
-    def _remembered(self, new: Remembered, fact: Fact) -> Iterator[Added]:
+    def _remembered(self, new: Remembered, fact: Fact) -> Iterator[RowInsert]:
         return _passages(new, new.follows, fact.position)
 
     @adds(Revised)
-    def _revised(self, new: Revised, fact: Fact) -> Iterator[Added]:
+    def _revised(self, new: Revised, fact: Fact) -> Iterator[RowInsert]:
         return _passages(new, "", fact.position)
 
     def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
@@ -91,16 +93,16 @@ class MemoryWords(Projection):
 
     def dump(self, db: apsw.Connection) -> Iterator[tuple[Any, ...]]:
         """The passages, and every term at every place, indexed or pending."""
-        yield ("memory_passages", *rows(db, "SELECT * FROM memory_passages ORDER BY passage"))
+        yield ("memory_passages", *query_rows(db, "SELECT * FROM memory_passages ORDER BY passage"))
         db.execute(
             "CREATE VIRTUAL TABLE temp.memory_terms USING fts5vocab (main, memory_words, instance)"
         )
         pending = [
             (term, passage, "terms", place)
-            for passage, terms in rows(db, WAITING)
+            for passage, terms in query_rows(db, PENDING_PASSAGES_SQL)
             for place, term in enumerate(terms.split(" "))
         ]
-        yield ("memory_words", *sorted(rows(db, "SELECT * FROM temp.memory_terms") + pending))
+        yield ("memory_words", *sorted(query_rows(db, "SELECT * FROM temp.memory_terms") + pending))
         db.execute("DROP TABLE temp.memory_terms")
 
 
@@ -110,16 +112,16 @@ def closes_group(position: int) -> bool:
     Group ends are spread evenly by the golden ratio (Fibonacci hashing), so that no regular pattern
     of positions skips them for long.
     """
-    return (position * _GOLDEN & _MASK) < _MASK // GROUP
+    return (position * _GOLDEN & _MASK) < _MASK // INDEX_GROUP_FACTS
 
 
-def indexed_upto(reader: Reader) -> int:
+def newest_indexed_passage(reader: Reader) -> int:
     """The newest passage in the index; -1 if the index is empty."""
     upto: int = reader.rows(_INDEXED)[0][0]
     return upto
 
 
-def passages_holding(reader: Reader, words: Sequence[str], limit: int) -> list[int]:
+def passages_with_phrase(reader: Reader, words: Sequence[str], limit: int) -> list[int]:
     """The oldest passages that contain these terms as a phrase, regardless of visibility."""
     return [row[0] for row in reader.rows(_HOLDING, (" ".join(words), limit))]
 
@@ -129,13 +131,13 @@ def vocabulary(reader: Reader) -> set[str]:
     reader.db.execute(_VOCABULARY)
     found = {term for (term,) in reader.rows("SELECT term FROM temp.memory_vocabulary")}
     reader.db.execute("DROP TABLE temp.memory_vocabulary")
-    return found.union(*(terms.split(" ") for _, terms in reader.rows(WAITING)))
+    return found.union(*(terms.split(" ") for _, terms in reader.rows(PENDING_PASSAGES_SQL)))
 
 
 def titled_passages(title: str, text: str) -> list[str]:
     """Split a text into passages, each headed by the item's title unless it begins with it."""
     opening = title.rstrip("…")
-    parts = passages(text)
+    parts = split_passages(text)
     return [part if part.startswith(opening) else f"{title}\n{part}" for part in parts]
 
 
@@ -145,7 +147,7 @@ def analysed_passages(title: str, text: str) -> tuple[tuple[str, str], ...]:
 
     Kept for a while: the projection needs them, and near-duplicate detection right after it.
     """
-    return tuple((titled, document(titled)) for titled in titled_passages(title, text))
+    return tuple((titled, index_terms(titled)) for titled in titled_passages(title, text))
 
 
 def passage_texts(reader: Reader, wanted: Sequence[int]) -> dict[int, str]:
@@ -161,13 +163,15 @@ def passage_texts(reader: Reader, wanted: Sequence[int]) -> dict[int, str]:
     return found
 
 
-def _passages(new: Remembered | Revised, follows: str, position: int) -> Iterator[Added]:
+def _passages(new: Remembered | Revised, follows: str, position: int) -> Iterator[RowInsert]:
     analysed = analysed_passages(new.title, new.text)
     for number, (titled, terms) in enumerate(analysed, position * PASSAGES_MAX):
         digest = sha256(titled.encode()).digest()
-        length = terms.count(" ") + 1 - terms.count(MARK)  # a word in two languages is one word
+        length = (
+            terms.count(" ") + 1 - terms.count(LANGUAGE_MARK)
+        )  # a word in two languages is one word
         row = (number, position, new.item_id, follows, terms, length, digest)
         yield "INSERT INTO memory_passages VALUES (?, ?, ?, ?, ?, ?, ?)", row
         follows = ""
     if closes_group(position):
-        yield TAKE_IN, ((position + 1) * PASSAGES_MAX,)
+        yield INDEX_PENDING_SQL, ((position + 1) * PASSAGES_MAX,)

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import msgspec
 
-from everloop.log import Added, Fact, Projection, adds
-from everloop.log.model.record import microseconds
+from everloop.log import Fact, Projection, RowInsert, adds
+from everloop.log.model.record import to_microseconds
 from everloop.memory.model.events import (
     CitationClosed,
     Cited,
@@ -31,7 +31,7 @@ from everloop.memory.model.events import (
 _encode = msgspec.json.Encoder().encode
 
 
-class MemoryShelf(Projection):
+class ItemTable(Projection):
     """Every item with its versions, marks, sources, citations, relations and repetitions."""
 
     name = "memory_shelf"
@@ -124,7 +124,7 @@ class MemoryShelf(Projection):
     """
 
     @adds(Remembered)
-    def _remembered(self, new: Remembered, fact: Fact) -> Iterator[Added]:
+    def _remembered(self, new: Remembered, fact: Fact) -> Iterator[RowInsert]:
         happened = _moment(new.happened_at) or fact.recorded_us
         holds_until = 0 if new.durability == "durable" else _moment(new.durability)
         position = fact.position
@@ -150,17 +150,17 @@ class MemoryShelf(Projection):
         yield from _version(new, fact, position)
 
     @adds(Revised)
-    def _revised(self, new: Revised, fact: Fact) -> Iterator[Added]:
+    def _revised(self, new: Revised, fact: Fact) -> Iterator[RowInsert]:
         yield from _version(new, fact, fact.because[0])
 
     @adds(Rated, Pinned, Unpinned, PinGaveWay, Retired, Demoted)
-    def _marked(self, new: MemoryEvent, fact: Fact) -> Iterator[Added]:
+    def _marked(self, new: MemoryEvent, fact: Fact) -> Iterator[RowInsert]:
         mark, value, note = _mark(new)
         row = (fact.position, fact.branch, fact.because[0], mark, value, note)
         yield "INSERT INTO memory_marks VALUES (?, ?, ?, ?, ?, ?)", row
 
     @adds(Cited, CitationClosed)
-    def _cited(self, new: Cited | CitationClosed, fact: Fact) -> Iterator[Added]:
+    def _cited(self, new: Cited | CitationClosed, fact: Fact) -> Iterator[RowInsert]:
         opened = isinstance(new, Cited)
         by_user = isinstance(new, Cited) and new.by_user
         item = fact.because[0]
@@ -168,17 +168,17 @@ class MemoryShelf(Projection):
         yield "INSERT INTO memory_citations VALUES (?, ?, ?, ?, ?, ?)", row
 
     @adds(Related)
-    def _related(self, new: Related, fact: Fact) -> Iterator[Added]:
+    def _related(self, new: Related, fact: Fact) -> Iterator[RowInsert]:
         row = (fact.position, fact.branch, fact.because[0], new.other_id, new.relation)
         yield "INSERT INTO memory_relations VALUES (?, ?, ?, ?, ?)", row
 
     @adds(Repeated)
-    def _repeated(self, new: Repeated, fact: Fact) -> Iterator[Added]:
+    def _repeated(self, new: Repeated, fact: Fact) -> Iterator[RowInsert]:
         row = (fact.position, fact.branch, fact.because[0], new.text, new.similarity)
         yield "INSERT INTO memory_repeats VALUES (?, ?, ?, ?, ?)", row
 
 
-def _version(new: Remembered | Revised, fact: Fact, item: int) -> Iterator[Added]:
+def _version(new: Remembered | Revised, fact: Fact, item: int) -> Iterator[RowInsert]:
     position, restricted = fact.position, int(bool(new.witnesses))
     row = (position, fact.branch, item, new.title, new.text, new.scope, restricted)
     yield "INSERT INTO memory_versions VALUES (?, ?, ?, ?, ?, ?, ?)", row
@@ -205,4 +205,4 @@ def _mark(new: MemoryEvent) -> tuple[str, int, str]:
 
 
 def _moment(text: str) -> int:
-    return microseconds(datetime.fromisoformat(text)) if text else 0
+    return to_microseconds(datetime.fromisoformat(text)) if text else 0

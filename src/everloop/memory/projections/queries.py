@@ -13,12 +13,12 @@ import msgspec
 
 from everloop.errors import NotFound
 from everloop.log import Reader, visible
-from everloop.log.model.record import microseconds, moment
+from everloop.log.model.record import from_microseconds, to_microseconds
 from everloop.memory.model.events import PIVOTAL, Origin
-from everloop.memory.model.scopes import OWNER, Asker
-from everloop.memory.text.similarity import likeness
+from everloop.memory.model.scopes import OWNER, Viewer
+from everloop.memory.text.similarity import compare_texts
 
-COLUMNS = """
+ITEM_COLUMNS = """
 i.position, v.position, i.item_id, v.title, v.text, i.kind, v.scope, i.author, i.origin,
 i.learned_via, i.happened_at, i.recorded_at, i.holds_until, i.follows, v.restricted
 """
@@ -62,10 +62,10 @@ class Item(msgspec.Struct, frozen=True):
     repeats: int = 0
 
 
-class Sieve:
+class VisibilityQuery:
     """The visibility condition for an asker and a filter, as SQL with its bindings."""
 
-    def __init__(self, asker: Asker, only: Filter | None = None) -> None:
+    def __init__(self, asker: Viewer, only: Filter | None = None) -> None:
         self.asker = asker
         self.bindings: dict[str, Any] = {"principal": asker.principal}
         chosen = only or Filter()
@@ -77,10 +77,10 @@ class Sieve:
         if chosen.kinds:
             conditions.append(f"i.kind IN ({self._bind('kind', chosen.kinds)})")
         if chosen.since:
-            self.bindings["since"] = microseconds(chosen.since)
+            self.bindings["since"] = to_microseconds(chosen.since)
             conditions.append("i.happened_at >= :since")
         if chosen.before:
-            self.bindings["before"] = microseconds(chosen.before)
+            self.bindings["before"] = to_microseconds(chosen.before)
             conditions.append("i.happened_at < :before")
         self.condition = " AND ".join(f"({condition})" for condition in conditions if condition)
 
@@ -98,7 +98,7 @@ class Sieve:
         return reader.rows(self.select(what, where, rest), {**self.bindings, **bindings})
 
     def _audience(self) -> str:
-        if self.asker.owner:
+        if self.asker.is_owner:
             return ""
         return (
             "v.restricted = 0 OR EXISTS (SELECT 1 FROM memory_witnesses w"
@@ -108,7 +108,7 @@ class Sieve:
     def _scopes(self, only: Filter) -> str:
         """The scopes granted to the asker, narrowed to those of the filter."""
         conditions: list[str] = []
-        if not (self.asker.owner or "*" in self.asker.scopes):
+        if not (self.asker.is_owner or "*" in self.asker.scopes):
             conditions.append(f"({self._in_scopes('granted', self.asker.scopes)})")
         if only.scopes:
             conditions.append(f"v.scope IN ({self._bind('scope', only.scopes)})")
@@ -150,52 +150,54 @@ _LAST_STORED = f"""NOT EXISTS (
     AND {visible("twin")})"""  # noqa: S608 - our own condition
 
 
-def asker(reader: Reader, principal: str) -> Asker:
+def load_viewer(reader: Reader, principal: str) -> Viewer:
     """Load a principal with its granted scopes. One without a grant sees nothing."""
     if principal == OWNER:
-        return Asker(OWNER, ("*",))
+        return Viewer(OWNER, ("*",))
     found = reader.rows(
         f"SELECT scopes FROM memory_audiences a WHERE principal = ? AND {visible('a')}"  # noqa: S608
         " ORDER BY position DESC LIMIT 1",
         (principal,),
     )
-    return Asker(principal, tuple(msgspec.json.decode(found[0][0])) if found else ())
+    return Viewer(principal, tuple(msgspec.json.decode(found[0][0])) if found else ())
 
 
-def find(reader: Reader, who: Asker, item_id: str, *, retired: bool = True) -> Item:
+def find_item(reader: Reader, who: Viewer, item_id: str, *, retired: bool = True) -> Item:
     """Find one item by id, including retired ones.
 
     Raises:
         NotFound: there is none that this asker may see; whether one exists is not revealed.
     """
-    sieve = Sieve(who, Filter(retired=retired))
-    found = sieve.rows(reader, COLUMNS, "i.item_id = :item_id", item_id=item_id)
+    sieve = VisibilityQuery(who, Filter(retired=retired))
+    found = sieve.rows(reader, ITEM_COLUMNS, "i.item_id = :item_id", item_id=item_id)
     if not found:
         raise NotFound(f"no item {item_id!r}", hint="`everloop memories` lists them.")
-    return complete(reader, who, [item_of(row) for row in found])[0]
+    return load_details(reader, who, [item_from_row(row) for row in found])[0]
 
 
-def passes(reader: Reader, who: Asker, item: Item, only: Filter) -> bool:
+def includes_retired_item(reader: Reader, who: Viewer, item: Item, only: Filter) -> bool:
     """Whether a filter includes an item, going by retirement and demotion alone."""
-    sieve = Sieve(who, Filter(retired=only.retired, stepped_back=only.stepped_back))
+    sieve = VisibilityQuery(who, Filter(retired=only.retired, stepped_back=only.stepped_back))
     return bool(sieve.rows(reader, "1", "i.position = :position", position=item.position))
 
 
-def items(
-    reader: Reader, who: Asker, only: Filter | None = None, *, limit: int = 50, offset: int = 0
+def list_items(
+    reader: Reader, who: Viewer, only: Filter | None = None, *, limit: int = 50, offset: int = 0
 ) -> list[Item]:
     """Items by the time they happened, newest first."""
     rest = "ORDER BY i.happened_at DESC, i.position DESC LIMIT :limit OFFSET :offset"
-    found = Sieve(who, only).rows(reader, COLUMNS, rest=rest, limit=limit, offset=offset)
-    return complete(reader, who, [item_of(row) for row in found])
+    found = VisibilityQuery(who, only).rows(
+        reader, ITEM_COLUMNS, rest=rest, limit=limit, offset=offset
+    )
+    return load_details(reader, who, [item_from_row(row) for row in found])
 
 
-def count(reader: Reader, who: Asker, only: Filter | None = None) -> int:
+def count_items(reader: Reader, who: Viewer, only: Filter | None = None) -> int:
     """Count the items that this asker may see."""
-    return int(Sieve(who, only).rows(reader, "count(*)")[0][0])
+    return int(VisibilityQuery(who, only).rows(reader, "count(*)")[0][0])
 
 
-def item_of(row: Sequence[Any]) -> Item:
+def item_from_row(row: Sequence[Any]) -> Item:
     """Build an item from a row of `COLUMNS`, without its marks and relations."""
     return Item(
         position=row[0],
@@ -208,18 +210,18 @@ def item_of(row: Sequence[Any]) -> Item:
         author=row[7],
         origin=msgspec.json.decode(row[8], type=Origin),
         learned_via=row[9],
-        happened_at=moment(row[10]),
-        recorded_at=moment(row[11]),
-        holds_until=moment(row[12]) if row[12] else None,
+        happened_at=from_microseconds(row[10]),
+        recorded_at=from_microseconds(row[11]),
+        holds_until=from_microseconds(row[12]) if row[12] else None,
         follows=row[13],
     )
 
 
-def complete(reader: Reader, who: Asker, found: Sequence[Item]) -> list[Item]:
+def load_details(reader: Reader, who: Viewer, found: Sequence[Item]) -> list[Item]:
     """Add marks, witnesses, sources and relations to items, as far as the asker may see them."""
     positions = _json([item.position for item in found])
     marks: dict[int, dict[str, int]] = {}
-    back = stepped_back(reader, [item.position for item in found])
+    back = demoted_items(reader, [item.position for item in found])
     for position, mark, value in reader.rows(_MARKS, (positions,)):
         known = marks.setdefault(position, {})
         known[mark] = value
@@ -246,12 +248,12 @@ def complete(reader: Reader, who: Asker, found: Sequence[Item]) -> list[Item]:
     ]
 
 
-def stepped_back(reader: Reader, positions: Sequence[int]) -> set[int]:
+def demoted_items(reader: Reader, positions: Sequence[int]) -> set[int]:
     """The positions, among these, of items that are demoted in favour of a summary."""
     return {row[0] for row in reader.rows(_BACK, (_json(positions),))}
 
 
-def anything_stepped_back(reader: Reader) -> bool:
+def has_demoted_items(reader: Reader) -> bool:
     """Whether any item was ever demoted in favour of a summary."""
     return bool(reader.rows("SELECT 1 FROM memory_marks WHERE mark = 'demoted' LIMIT 1"))
 
@@ -287,7 +289,7 @@ def _text(item: str, upto: str = "true") -> str:
 
 
 # Pairs of related items, from either side, and the position of the relation.
-PAIRS = f"""
+RELATED_PAIRS_SQL = f"""
 WITH pairs(item, other, at) AS (
     SELECT r.item, o.position, r.position FROM json_each(:items) j
     JOIN memory_relations r ON r.item = j.value JOIN memory_items o ON o.item_id = r.other_id
@@ -301,7 +303,7 @@ WITH pairs(item, other, at) AS (
 """  # noqa: S608 - our own conditions
 _THEN = "t.position < p.at"
 _CONTRADICTS = f"""
-{PAIRS}
+{RELATED_PAIRS_SQL}
 SELECT p.item, i.item_id, {_text("p.item")}, {_text("p.other")},
     {_text("p.item", _THEN)}, {_text("p.other", _THEN)}
 FROM pairs p JOIN memory_items i ON i.position = p.other ORDER BY i.item_id
@@ -313,7 +315,7 @@ def _contradictions(reader: Reader, positions: str) -> dict[int, list[str]]:
     groups: dict[int, dict[str, None]] = {}
     asked = {"items": positions, "relation": "contradicts"}
     for item, other, mine, theirs, *then in reader.rows(_CONTRADICTS, asked):
-        if [mine, theirs] == then or likeness(mine, theirs)[0] == "contradicts":
+        if [mine, theirs] == then or compare_texts(mine, theirs)[0] == "contradicts":
             groups.setdefault(item, {})[other] = None
     return {item: list(others) for item, others in groups.items()}
 
@@ -331,11 +333,11 @@ def _grouped(reader: Reader, sql: str, wanted: str) -> dict[int, list[Any]]:
     return groups
 
 
-def _seen(reader: Reader, who: Asker, ids: set[str]) -> set[str]:
+def _seen(reader: Reader, who: Viewer, ids: set[str]) -> set[str]:
     """The items, among these, that the asker may see."""
     if not ids:
         return set()
-    sieve = Sieve(who, Filter(retired=True))
+    sieve = VisibilityQuery(who, Filter(retired=True))
     where = "i.item_id IN (SELECT value FROM json_each(:ids))"
     found = sieve.rows(reader, "i.item_id", where, ids=_json(sorted(ids)))
     return {row[0] for row in found}

@@ -19,8 +19,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.memory.index.row_sets import SPARSE_FROM, best_first
-from everloop.memory.retrieval.results import LegWhy, Why
+from everloop.memory.index.row_sets import SPARSE_FROM, descending_order
+from everloop.memory.retrieval.results import RankExplanation, RetrieverScore
 
 S = TypeVar("S")
 Keys = NDArray[np.int64]
@@ -30,15 +30,15 @@ Find = Callable[[Keys], Keys]
 DIGITS: Final = 3  # of numbers in an explanation
 RANK_CONSTANT: Final = 60
 NEIGHBOUR_SHARE: Final = 0.2
-WORDS_WEIGHT: Final = 1.0
-MEANING_WEIGHT: Final = 0.5
-NAMED_BOOST: Final = 0.2  # the question names the speaker
+KEYWORD_WEIGHT: Final = 1.0
+SEMANTIC_WEIGHT: Final = 0.5
+SPEAKER_BOOST: Final = 0.2  # the question names the speaker
 TIME_BOOST: Final = 1.0  # the question names the time it was said
 LAST: Final = -1.9  # fewer points than any hit can have
 NOBODY: Final[Points] = np.empty(0)
 
 
-class Leg(NamedTuple):
+class RankedList(NamedTuple):
     """The ranked list of one retriever, best first.
 
     `floor` is the score of a hit without evidence: 0 for words; None for cosines, which are never
@@ -70,7 +70,7 @@ class _KeyIndex(NamedTuple):
     dense: bool  # whether a key is its own index
 
 
-class Fused:
+class FusedRanking:
     """A fused ranking, best first: keys, points and explanations, by place."""
 
     def __init__(
@@ -84,7 +84,7 @@ class Fused:
         for points in boosts.values():
             own += points
         own[0] = LAST  # key 0 means none
-        self._order = best_first(own)[:-1]  # among equals, the lower key is first
+        self._order = descending_order(own)[:-1]  # among equals, the lower key is first
         self._keys, self._points = keys, own
         self._lists, self._boosts, self._key_index = counted, boosts, spots
 
@@ -100,7 +100,7 @@ class Fused:
         """The points of the keys at some places of the ranking."""
         return self._points.take(self._order.take(places))
 
-    def whys(self, places: Keys, rank: int = 1) -> list[Why]:
+    def explain(self, places: Keys, rank: int = 1) -> list[RankExplanation]:
         """Explanations of the hits at some places, rounded; `rank` is that of the first."""
         at = self._order.take(places)
         spots = self._keys.take(at) if self._key_index.dense else at
@@ -122,10 +122,10 @@ class Fused:
         ]
         said = iter(numbers[len(given) :])
         found = [
-            _or_none(map(LegWhy, repeat(leg.name), nth, next(said), next(said)), nth)
+            _or_none(map(RetrieverScore, repeat(leg.name), nth, next(said), next(said)), nth)
             for leg, nth in zip(legs, ranks, strict=True)
         ]
-        return list(map(Why, count(rank), total, _rows_of(found), _rows_of(given)))
+        return list(map(RankExplanation, count(rank), total, _rows_of(found), _rows_of(given)))
 
 
 def _or_none(values: Iterable[S], worth: Sequence[float]) -> Sequence[S | None]:
@@ -144,11 +144,11 @@ def _rows_of(columns: Sequence[Sequence[S | None]]) -> Iterable[tuple[S, ...]]:
 
 def fuse(
     keys: Keys,
-    legs: Sequence[Leg],
+    legs: Sequence[RankedList],
     *,
     neighbours: tuple[Keys, Keys],
     boosts: Mapping[str, NDArray[Any]],
-) -> Fused:
+) -> FusedRanking:
     """Fuse ranked lists: all keys that a retriever, a neighbour or a boost gives points to.
 
     `keys` are all of these in order, after 0, which means none. `neighbours` are keys that a
@@ -171,10 +171,10 @@ def fuse(
     near[0] = 0.0
     if spots.dense:
         own, near = own.take(keys), near.take(keys)
-    return Fused(keys, own, counted, {"neighbours": near, **boosts}, spots)
+    return FusedRanking(keys, own, counted, {"neighbours": near, **boosts}, spots)
 
 
-def best_of(groups: Keys) -> Keys:
+def best_per_group(groups: Keys) -> Keys:
     """The places at which each group (the passages of an item) comes first in a ranking."""
     return np.sort(np.unique(groups, return_index=True)[1])
 
@@ -192,7 +192,7 @@ def _identity(keys: Keys) -> Keys:
     return keys
 
 
-def _score_hits(leg: Leg, find: Find) -> _ScoredHits:
+def _score_hits(leg: RankedList, find: Find) -> _ScoredHits:
     points = _evidence(leg.scores, leg.floor)
     points *= _rank_weights(len(points), leg.weight)
     return _ScoredHits(leg.name, find(leg.keys), leg.similarity, points)

@@ -11,16 +11,16 @@ from typing import Final
 
 import msgspec
 
-from everloop.memory.retrieval.results import Recalled
+from everloop.memory.retrieval.results import SearchHit
 
 FITS: Final = 0.7  # share of the best similarity from which on a hit matches as well
 TIMELY: Final = {"time", "expired"}  # boosts that depend on when an item happened or expired
 
 
-class Abreast(msgspec.Struct, frozen=True):
+class ContradictionGroup(msgspec.Struct, frozen=True):
     """Hits that contradict each other; a single one if nothing contradicts it here."""
 
-    hits: tuple[Recalled, ...]
+    hits: tuple[SearchHit, ...]
 
     @property
     def contradictory(self) -> bool:
@@ -33,18 +33,20 @@ class Abreast(msgspec.Struct, frozen=True):
         return self.hits[0].item.happened_at == max(hit.item.happened_at for hit in self.hits)
 
 
-def side_by_side(hits: Sequence[Recalled]) -> list[Abreast]:
+def group_contradictions(hits: Sequence[SearchHit]) -> list[ContradictionGroup]:
     """Group hits by contradiction, the best group first."""
     waiting = {hit.item.item_id: hit for hit in hits}
-    groups: list[Abreast] = []
+    groups: list[ContradictionGroup] = []
     for hit in hits:
         if hit.item.item_id in waiting:
             members = _take_contradicting(hit, waiting)
-            groups.append(Abreast(tuple(sorted(members, key=_sort_key(members), reverse=True))))
+            groups.append(
+                ContradictionGroup(tuple(sorted(members, key=_sort_key(members), reverse=True)))
+            )
     return groups
 
 
-def _sort_key(members: Sequence[Recalled]) -> Callable[[Recalled], tuple[bool, datetime, int]]:
+def _sort_key(members: Sequence[SearchHit]) -> Callable[[SearchHit], tuple[bool, datetime, int]]:
     """The sort key of a hit in its group.
 
     Points are no good here: they fall with the rank, even between hits that match equally well.
@@ -52,18 +54,18 @@ def _sort_key(members: Sequence[Recalled]) -> Callable[[Recalled], tuple[bool, d
     least = FITS * max(hit.similarity for hit in members)
     timely = max(map(_time_points, members))
 
-    def place(hit: Recalled) -> tuple[bool, datetime, int]:
+    def place(hit: SearchHit) -> tuple[bool, datetime, int]:
         fits = hit.similarity >= least and _time_points(hit) >= timely
         return fits, hit.item.happened_at, hit.item.position
 
     return place
 
 
-def _time_points(hit: Recalled) -> float:
+def _time_points(hit: SearchHit) -> float:
     return sum(points for reason, points in hit.why.boosts if reason in TIMELY)
 
 
-def _take_contradicting(hit: Recalled, waiting: dict[str, Recalled]) -> list[Recalled]:
+def _take_contradicting(hit: SearchHit, waiting: dict[str, SearchHit]) -> list[SearchHit]:
     """Remove from `waiting` a hit and everything that contradicts it, directly or not."""
     members = [waiting.pop(hit.item.item_id)]
     for member in members:  # it grows while we go through it

@@ -11,24 +11,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.memory.index.row_sets import Rows, distinct
+from everloop.memory.index.row_sets import Rows, distinct_rows
 from everloop.memory.index.search_view import SearchView
-from everloop.memory.index.visibility import UNSET, Standing
+from everloop.memory.index.visibility import UNSET, Visibility
 from everloop.memory.model.events import PIVOTAL, SUMMARY
 from everloop.memory.retrieval.fusion import (
-    MEANING_WEIGHT,
-    NAMED_BOOST,
+    KEYWORD_WEIGHT,
+    SEMANTIC_WEIGHT,
+    SPEAKER_BOOST,
     TIME_BOOST,
-    WORDS_WEIGHT,
-    Fused,
+    FusedRanking,
     Keys,
-    Leg,
     Points,
-    best_of,
+    RankedList,
+    best_per_group,
     fuse,
 )
-from everloop.memory.retrieval.results import Why
-from everloop.memory.retrieval.retrievers import NOTHING, Found
+from everloop.memory.retrieval.results import RankExplanation
+from everloop.memory.retrieval.retrievers import NO_HITS, RetrieverHits
 from everloop.memory.time_query import parse
 
 TOLD_WITHIN = timedelta(days=7)  # an event is often told of a few days later
@@ -48,34 +48,43 @@ Boosts = dict[str, NDArray[Any]]  # by reason, for each row
 class Ranking:
     """The ranking of one search, among the rows that the asker may see."""
 
-    def __init__(self, standing: Standing, view: SearchView) -> None:
-        self.roster = standing.roster
-        self.standing = standing
+    def __init__(self, standing: Visibility, view: SearchView) -> None:
+        self.table = standing.table
+        self.visibility = standing
         self.view = view
-        self.words: Found = NOTHING
-        self.meaning: Found = NOTHING
+        self.keyword_hits: RetrieverHits = NO_HITS
+        self.semantic_hits: RetrieverHits = NO_HITS
         self.notes: list[str] = []
-        self._fused: Fused | None = None
-        self._places: Keys = NOTHING.rows
+        self._fused: FusedRanking | None = None
+        self._places: Keys = NO_HITS.rows
 
     def __len__(self) -> int:
         """How many items are ranked."""
         return len(self._places)
 
-    def settle(self, text: str, hints: Sequence[parse.TimeHint], now: datetime) -> None:
+    def rank(self, text: str, hints: Sequence[parse.TimeHint], now: datetime) -> None:
         """Rank the hits of all retrievers."""
         near = self._neighbours()
-        found = (self.words.rows, self.meaning.rows, near[1], *self._rows_in_time(hints))
-        rows = distinct(self.view.size, *found)
-        words, meaning = self.words, self.meaning
+        found = (
+            self.keyword_hits.rows,
+            self.semantic_hits.rows,
+            near[1],
+            *self._rows_in_time(hints),
+        )
+        rows = distinct_rows(self.view.size, *found)
+        words, meaning = self.keyword_hits, self.semantic_hits
         legs = (
-            Leg("words", WORDS_WEIGHT, words.rows, words.scores, words.similarity, floor=0.0),
-            Leg("meaning", MEANING_WEIGHT, meaning.rows, meaning.scores, meaning.similarity),
+            RankedList(
+                "words", KEYWORD_WEIGHT, words.rows, words.scores, words.similarity, floor=0.0
+            ),
+            RankedList(
+                "meaning", SEMANTIC_WEIGHT, meaning.rows, meaning.scores, meaning.similarity
+            ),
         )
         fused = fuse(rows, legs, neighbours=near, boosts=self._boosts(rows, text, hints, now))
         self._fused, self._places = fused, np.arange(len(fused))
         if self.view.split_items:  # of several passages of an item, only the best one counts
-            self._places = best_of(self.roster.item.all.take(fused.keys(self._places)))
+            self._places = best_per_group(self.table.item.all.take(fused.keys(self._places)))
         if hints:
             self._sort_by_time(hints)
 
@@ -83,18 +92,18 @@ class Ranking:
         """The items by rank, each by the position at which it was recorded."""
         assert self._fused is not None
         rows = self._fused.keys(self._places[:limit])
-        found: list[int] = self.roster.item.all.take(rows).tolist()
+        found: list[int] = self.table.item.all.take(rows).tolist()
         return found
 
-    def whys(self, first: int, last: int) -> list[Why]:
+    def explain(self, first: int, last: int) -> list[RankExplanation]:
         """Explanations of the ranks from `first` to `last`."""
         assert self._fused is not None
-        return self._fused.whys(self._places[first:last], first + 1)
+        return self._fused.explain(self._places[first:last], first + 1)
 
     def _neighbours(self) -> tuple[Keys, Keys]:
         """The best hits, and the passages around each of them."""
-        words, meaning = self.words.rows[:SHARERS], self.meaning.rows[:SHARERS]
-        best = distinct(self.view.size, words, meaning)
+        words, meaning = self.keyword_hits.rows[:SHARERS], self.semantic_hits.rows[:SHARERS]
+        best = distinct_rows(self.view.size, words, meaning)
         return best, self.view.neighbours(best)
 
     def _rows_in_time(self, hints: Sequence[parse.TimeHint]) -> Iterable[Rows]:
@@ -109,36 +118,36 @@ class Ranking:
             opened = hint.start is None or hint.end is None
             if hint.start is hint.end is None or (opened and hint.kind != "filter"):
                 continue
-            happened = self.roster.happened.all[:size]
-            found = self.view.allowed[:size] & self.roster.opens.all[:size]
+            happened = self.table.happened.all[:size]
+            found = self.view.allowed[:size] & self.table.opens.all[:size]
             if hint.start is not None:
                 found &= happened >= int(hint.start.timestamp() * 1e6)
             if hint.end is not None:
                 found &= happened < int((hint.end + TOLD_WITHIN).timestamp() * 1e6)
             rows = np.flatnonzero(found)
             early = happened[rows] * (-1 if opened else 1)
-            yield rows[np.lexsort((rows, early, -self.standing.rated[rows]))][:TIMELY_MAX]
+            yield rows[np.lexsort((rows, early, -self.visibility.rated[rows]))][:TIMELY_MAX]
 
     def _boosts(
         self, rows: Rows, text: str, hints: Sequence[parse.TimeHint], now: datetime
     ) -> Boosts:
         """Boosts by reason: significance, pins, recency, and the time and speakers named."""
-        table, standing = self.roster, self.standing
+        table, standing = self.table, self.visibility
         now_us = now.timestamp() * 1e6
         happened = table.happened.all.take(rows)
         boosts: Boosts = {"recency": _recency_boost(happened, now_us)}
-        if standing.marked:
+        if standing.has_marks:
             rated, pinned = standing.rated[rows], standing.pinned[rows]
             boosts["significance"] = SIGNIFICANCE_BOOST * rated
             boosts["pinned"] = PIN_BOOST * np.where(pinned == UNSET, rated == PIVOTAL, pinned > 0)
-        if table.expiring and (holds := table.holds_until.all.take(rows)).any():
+        if table.has_expiring and (holds := table.holds_until.all.take(rows)).any():
             boosts["expired"] = EXPIRED * ((holds > 0) & (holds < now_us))
         if hints:
             boosts["time"] = TIME_BOOST * _time_fit(happened, hints) + _nearness_boost(
                 happened, hints
             )
-        if named := table.named_in(text):
-            boosts["named"] = NAMED_BOOST * np.isin(table.speaker.all.take(rows), named)
+        if named := table.mentioned_speakers(text):
+            boosts["named"] = SPEAKER_BOOST * np.isin(table.speaker.all.take(rows), named)
         return boosts
 
     def _sort_by_time(self, hints: Iterable[parse.TimeHint]) -> None:
@@ -153,7 +162,7 @@ class Ranking:
         good = int(np.count_nonzero(points >= ORDERED_SHARE * points[0]))
         rows = self._fused.keys(self._places[:good])
         way = -1 if order == "newest" else 1
-        table, summary = self.roster, self.roster.kinds.known((SUMMARY,))
+        table, summary = self.table, self.table.kinds.existing_codes((SUMMARY,))
         summed_up = np.isin(table.kind.all[rows], summary)
         said = (way * table.item.all[rows], way * table.happened.all[rows], summed_up)
         by_time = np.lexsort(said)

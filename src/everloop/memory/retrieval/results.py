@@ -6,15 +6,15 @@ import msgspec
 
 from everloop.memory.projections.queries import Filter, Item
 
-Mode = Literal["text", "semantic", "hybrid"]
+SearchMode = Literal["text", "semantic", "hybrid"]
 
 
-class Asked(msgspec.Struct, frozen=True):
+class SearchQuery(msgspec.Struct, frozen=True):
     """A search query to memory: question, limit, mode and filter."""
 
     text: str
     limit: int = 5
-    mode: Mode = "hybrid"
+    mode: SearchMode = "hybrid"
     only: Filter = Filter()
     min_similarity: float = 0.0
 
@@ -22,7 +22,7 @@ class Asked(msgspec.Struct, frozen=True):
 # Nothing below can be part of a reference cycle, so the garbage collector skips it (`gc=False`).
 
 
-class LegWhy(msgspec.Struct, frozen=True, gc=False):
+class RetrieverScore(msgspec.Struct, frozen=True, gc=False):
     """What one retriever ("leg") gave a hit: its rank there, similarity 0 to 1, and points."""
 
     leg: str
@@ -31,26 +31,26 @@ class LegWhy(msgspec.Struct, frozen=True, gc=False):
     points: float
 
 
-class Why(msgspec.Struct, frozen=True, gc=False):
+class RankExplanation(msgspec.Struct, frozen=True, gc=False):
     """Why an item ranks where it does."""
 
     rank: int
     points: float
-    legs: tuple[LegWhy, ...]
+    legs: tuple[RetrieverScore, ...]
     boosts: tuple[tuple[str, float], ...]
 
 
-class Recalled(msgspec.Struct, frozen=True, gc=False):
+class SearchHit(msgspec.Struct, frozen=True, gc=False):
     """A search hit: an item, how similar it is, which retriever found it, and why."""
 
     item: Item
     similarity: float
     source: str
-    why: Why
+    why: RankExplanation
 
 
-class Answer(msgspec.Struct, frozen=True, gc=False):
+class SearchResult(msgspec.Struct, frozen=True, gc=False):
     """A search result: the hits, best first, and notes about what could not be searched."""
 
-    hits: tuple[Recalled, ...]
+    hits: tuple[SearchHit, ...]
     notes: tuple[str, ...]

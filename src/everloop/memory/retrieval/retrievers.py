@@ -13,20 +13,20 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.memory.index.postings import Posting
-from everloop.memory.index.quantisation import Floats, largest
-from everloop.memory.index.row_sets import Rows, best_first, distinct, passing
+from everloop.memory.index.postings import PostingList
+from everloop.memory.index.quantisation import Floats, largest_indices
+from everloop.memory.index.row_sets import Rows, descending_order, distinct_rows, mask_rows
 from everloop.memory.index.search_view import SearchView, TermSource
 from everloop.memory.index.term_matches import TermMatch, score_terms
-from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.vector_index import VectorIndex
 from everloop.memory.text.analysis import (
-    ROWS_MAX,
+    MATCHED_ROWS_MAX,
     TERMS_MAX,
-    Question,
-    question,
-    rarest,
-    said_as,
-    spoken,
+    QueryTerms,
+    detect_question_languages,
+    keep_rarest_terms,
+    parse_question,
+    words_with_terms,
 )
 
 POOL = 200  # best hits that a retriever returns
@@ -38,7 +38,7 @@ SELECT p.passage, p.terms FROM json_each(?) j JOIN memory_passages p ON p.passag
 """
 
 
-class Found(NamedTuple):
+class RetrieverHits(NamedTuple):
     """The hits of a retriever: rows, best first, with scores and similarities from 0 to 1."""
 
     rows: Rows
@@ -46,30 +46,30 @@ class Found(NamedTuple):
     similarity: NDArray[np.float64]
     guessed: tuple[str, ...] = ()  # terms without a match, replaced by spelling corrections
 
-    def above(self, least: float) -> "Found":
+    def filter_similarity(self, least: float) -> "RetrieverHits":
         """The hits that are similar enough."""
         if least <= 0:
             return self
         good = self.similarity >= least
-        return Found(self.rows[good], self.scores[good], self.similarity[good])
+        return RetrieverHits(self.rows[good], self.scores[good], self.similarity[good])
 
 
-NOTHING = Found(np.empty(0, np.int64), np.empty(0), np.empty(0))
+NO_HITS = RetrieverHits(np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
-def by_words(view: SearchView, text: str, source: TermSource) -> Found:
+def search_keywords(view: SearchView, text: str, source: TermSource) -> RetrieverHits:
     """Search by keywords: the passages that match a question's terms and phrases, by BM25."""
     asked = _parse_question(view, text, source)
     terms: Sequence[str] = asked.terms
     sizes = view.match_counts(terms, source)
     none = [term for term, size in zip(terms, sizes, strict=True) if not size]
-    if len(sizes) > TERMS_MAX or sum(sizes) > ROWS_MAX:
-        wanted = rarest(asked, dict(zip(terms, sizes, strict=True))).terms
+    if len(sizes) > TERMS_MAX or sum(sizes) > MATCHED_ROWS_MAX:
+        wanted = keep_rarest_terms(asked, dict(zip(terms, sizes, strict=True))).terms
         # A term without a match counts as much as one that only hidden items contain; one that is
         # too common to be searched for counts nothing.
         terms = [term for term in terms if term in none or term in wanted]
     # Of an identifier the parts are searched for as well: the whole is no word of the question.
-    misspelt = [term for term in none[:TERMS_MAX] if said_as((term,), text)]
+    misspelt = [term for term in none[:TERMS_MAX] if words_with_terms((term,), text)]
     corrections = view.corrections(misspelt, source) if misspelt else {}
     if corrections:
         terms = [term for term in terms if term not in corrections]
@@ -81,23 +81,23 @@ def by_words(view: SearchView, text: str, source: TermSource) -> Found:
     return found._replace(guessed=tuple(corrections)) if corrections else found
 
 
-def _parse_question(view: SearchView, text: str, source: TermSource) -> Question:
+def _parse_question(view: SearchView, text: str, source: TermSource) -> QueryTerms:
     """The terms of a question: in its language, or if that is unclear in all of the view."""
-    languages = spoken(text)
+    languages = detect_question_languages(text)
     if languages is None:
         languages = view.languages(source)
-    return question(text, languages)
+    return parse_question(text, languages)
 
 
-def by_meaning(view: SearchView, space: VectorSpace, query: Floats) -> Found:
+def search_vectors(view: SearchView, space: VectorIndex, query: Floats) -> RetrieverHits:
     """Search by meaning: the passages with the nearest vectors, each mixed with the one before."""
-    look = space.looking(query)
+    look = space.query(query)
     nearest = look.nearest(POOL, view)
-    rows = distinct(view.size, nearest, view.after(nearest))[1:]
+    rows = distinct_rows(view.size, nearest, view.after(nearest))[1:]
     rows, cosines = look.cosines(rows, view)
-    best = best_first(cosines)
+    best = descending_order(cosines)
     scores = cosines.take(best).astype(np.float64)
-    return Found(rows.take(best), scores, _clamp(scores))
+    return RetrieverHits(rows.take(best), scores, _clamp(scores))
 
 
 def _clamp(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -107,18 +107,18 @@ def _clamp(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.minimum(np.maximum(scores, 0.0), 1.0)
 
 
-def _sum_scores(view: SearchView, matches: Sequence[TermMatch]) -> Found:
+def _sum_scores(view: SearchView, matches: Sequence[TermMatch]) -> RetrieverHits:
     """Add up the BM25 scores of several terms; similarity is the share of term weight matched."""
     sizes = [len(match.rows) for match in matches]
     if not any(sizes):
-        return NOTHING
+        return NO_HITS
     rows_by_term, scores_by_term, weights = zip(*matches, strict=True)
     rows, at = _row_index(view, np.concatenate(rows_by_term))
     scores: Any = np.bincount(at, np.concatenate(scores_by_term))
     best = _best_indices(scores, min(POOL, int(np.count_nonzero(scores))))
     coverage: Any = np.bincount(at, np.array(weights).repeat(sizes)).take(best)
     coverage /= sum(weights)
-    return Found(rows.take(best), scores.take(best), coverage)
+    return RetrieverHits(rows.take(best), scores.take(best), coverage)
 
 
 def _row_index(view: SearchView, every: Rows) -> tuple[Rows, Rows]:
@@ -133,10 +133,10 @@ def _row_index(view: SearchView, every: Rows) -> tuple[Rows, Rows]:
     return rows, places.take(every)
 
 
-def _find_phrase(source: TermSource, view: SearchView, phrase: Sequence[str]) -> Posting:
+def _find_phrase(source: TermSource, view: SearchView, phrase: Sequence[str]) -> PostingList:
     """The posting list of a phrase, checked among the passages that contain all its words."""
     first, *others = source.lookup(phrase)
-    rows = first.rows[passing(first.rows, view.allowed)]
+    rows = first.rows[mask_rows(first.rows, view.allowed)]
     for posting in others:
         rows = np.intersect1d(rows, posting.rows, assume_unique=True)
     passages = view.table.passage.all[rows[:PHRASE_MAX]].tolist()
@@ -145,7 +145,7 @@ def _find_phrase(source: TermSource, view: SearchView, phrase: Sequence[str]) ->
     words = " ".join(phrase)
     counts = np.array([_occurrences(texts.get(number, ""), words) for number in passages])
     found = np.flatnonzero(counts)
-    return Posting(rows[found], counts[found].astype(np.float64))
+    return PostingList(rows[found], counts[found].astype(np.float64))
 
 
 def _occurrences(terms: str, phrase: str) -> int:
@@ -161,6 +161,6 @@ def _occurrences(terms: str, phrase: str) -> int:
 def _best_indices(scores: NDArray[np.float64], count: int) -> Rows:
     """The indices of the highest scores, best first; among equals the older passage is first."""
     if len(scores) <= SORTED_MAX:
-        return best_first(scores)[:count]
-    best = largest(scores, count)
-    return best[best_first(scores[best])][:count]
+        return descending_order(scores)[:count]
+    best = largest_indices(scores, count)
+    return best[descending_order(scores[best])][:count]

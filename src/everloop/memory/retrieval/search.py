@@ -15,66 +15,72 @@ import msgspec
 
 from everloop.errors import Invalid, ModelFailed, Unavailable
 from everloop.log import Reader, Sight
-from everloop.memory.index.passage_index import Register
-from everloop.memory.index.passage_table import Roster
-from everloop.memory.index.postings import Postings
+from everloop.memory.index.passage_index import PassageIndex
+from everloop.memory.index.passage_table import PassageColumns
+from everloop.memory.index.postings import PostingListCache
 from everloop.memory.index.search_view import TermCacheLimit, TermSource
-from everloop.memory.index.vector_index import VectorSpace
-from everloop.memory.index.visibility import Standing, Standings, filtered_view
-from everloop.memory.model.scopes import OWNER, Asker
-from everloop.memory.near_duplicates.candidates import Sharing
+from everloop.memory.index.vector_index import VectorIndex
+from everloop.memory.index.visibility import Visibility, VisibilityCache, filtered_view
+from everloop.memory.model.scopes import OWNER, Viewer
+from everloop.memory.near_duplicates.candidates import NearDuplicateIndex
 from everloop.memory.projections.queries import (
-    COLUMNS,
+    ITEM_COLUMNS,
     Filter,
     Item,
-    Sieve,
-    anything_stepped_back,
-    asker,
-    complete,
-    item_of,
+    VisibilityQuery,
+    has_demoted_items,
+    item_from_row,
+    load_details,
+    load_viewer,
 )
-from everloop.memory.retrieval.grouping import side_by_side
+from everloop.memory.retrieval.grouping import group_contradictions
 from everloop.memory.retrieval.ranking import Ranking
-from everloop.memory.retrieval.results import Answer, Asked, LegWhy, Recalled, Why
-from everloop.memory.retrieval.retrievers import by_meaning, by_words
-from everloop.memory.text.analysis import said_as
+from everloop.memory.retrieval.results import (
+    RankExplanation,
+    RetrieverScore,
+    SearchHit,
+    SearchQuery,
+    SearchResult,
+)
+from everloop.memory.retrieval.retrievers import search_keywords, search_vectors
+from everloop.memory.text.analysis import words_with_terms
 from everloop.memory.time_query import parse
-from everloop.memory.time_query.format import told
-from everloop.memory.time_query.topic import topic
+from everloop.memory.time_query.format import format_interval
+from everloop.memory.time_query.topic import strip_time_words
 
 TEXT_MAX = 10_000
 READ_MAX = 1_000  # items cached with a visibility mask
 ASKERS_MAX = 1_000  # principals whose scopes are cached
 
 
-class Memory:
+class MemorySearch:
     """Hybrid search over one log. Has only caches: passages, visibility, posting lists, vectors."""
 
-    def __init__(self, space: VectorSpace | None = None) -> None:
-        self.space = space
-        self.register = Register(space.cache.snapshot if space is not None else None)
-        self._standings = Standings()
-        self._askers: dict[Any, tuple[Roster, int, Asker]] = {}
-        self._postings, self._term_cache_limit = Postings(), TermCacheLimit()
-        self.sharing = Sharing()  # near duplicates of new items
+    def __init__(self, space: VectorIndex | None = None) -> None:
+        self.vector_index = space
+        self.passage_index = PassageIndex(space.cache.snapshot if space is not None else None)
+        self._standings = VisibilityCache()
+        self._askers: dict[Any, tuple[PassageColumns, int, Viewer]] = {}
+        self._postings, self._term_cache_limit = PostingListCache(), TermCacheLimit()
+        self.near_duplicates = NearDuplicateIndex()  # near duplicates of new items
 
-    def asker(self, reader: Reader, sight: Sight, principal: str) -> Asker:
+    def asker(self, reader: Reader, sight: Sight, principal: str) -> Viewer:
         """The asker for a principal, cached until something new is recorded."""
         if principal == OWNER:
-            return asker(reader, OWNER)
-        table, head = self.register.roster(reader)
+            return load_viewer(reader, OWNER)
+        table, head = self.passage_index.table(reader)
         key = (principal, sight.key)
         known = self._askers.get(key)
         if known is not None and known[0] is table and known[1] == head:
             return known[2]
         if len(self._askers) >= ASKERS_MAX:
             self._askers.clear()
-        self._askers[key] = (table, head, who := asker(reader, principal))
+        self._askers[key] = (table, head, who := load_viewer(reader, principal))
         return who
 
     def recall(
-        self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
-    ) -> Answer:
+        self, reader: Reader, sight: Sight, who: Viewer, asked: SearchQuery, now: datetime
+    ) -> SearchResult:
         """The items that match a question best. `now` is the user's clock, with its zone.
 
         Raises:
@@ -83,35 +89,43 @@ class Memory:
         ranking = self._rank(reader, sight, who, asked, now)
         hits = tuple(_hits(reader, who, ranking, asked.limit))
         if any(hit.item.contradicts for hit in hits):
-            hits = tuple(hit for group in side_by_side(hits) for hit in group.hits)
-        return Answer(hits, tuple(ranking.notes))
+            hits = tuple(hit for group in group_contradictions(hits) for hit in group.hits)
+        return SearchResult(hits, tuple(ranking.notes))
 
-    def rank_of(
-        self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime, item: int
-    ) -> Why | None:
+    def explain_rank(
+        self,
+        reader: Reader,
+        sight: Sight,
+        who: Viewer,
+        asked: SearchQuery,
+        now: datetime,
+        item: int,
+    ) -> RankExplanation | None:
         """Explains the rank of an item for a question; None if nothing gave it points."""
         ranking = self._rank(reader, sight, who, asked, now)
         items = ranking.items()
         if item not in items:
             return None
         place = items.index(item)
-        return ranking.whys(place, place + 1)[0]
+        return ranking.explain(place, place + 1)[0]
 
     def prepare(self, reader: Reader) -> None:
         """Load passages and vectors before the first search, and find the missing vectors."""
-        table, _ = self.register.roster(reader)
-        if self.space is not None:
+        table, _ = self.passage_index.table(reader)
+        if self.vector_index is not None:
             with suppress(Unavailable):  # the next search fails in the same way, and reports it
-                self.space.refresh(reader, table)
+                self.vector_index.refresh(reader, table)
 
-    def keep(self, reader: Reader) -> None:
+    def save_snapshot(self, reader: Reader) -> None:
         """Save a snapshot for the next process, once every item has its vector."""
-        table, _ = self.register.roster(reader)
-        if self.space is not None and not self.space.refresh(reader, table):
-            self.register.save(reader, self.space.embedder.name, self.space.arrays)
+        table, _ = self.passage_index.table(reader)
+        if self.vector_index is not None and not self.vector_index.refresh(reader, table):
+            self.passage_index.save_snapshot(
+                reader, self.vector_index.embedder.name, self.vector_index.arrays
+            )
 
     def _rank(
-        self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
+        self, reader: Reader, sight: Sight, who: Viewer, asked: SearchQuery, now: datetime
     ) -> Ranking:
         _check(asked)
         hints = self._time_hints(reader, sight, who, asked, now)
@@ -121,40 +135,43 @@ class Memory:
         self,
         reader: Reader,
         sight: Sight,
-        who: Asker,
-        asked: Asked,
+        who: Viewer,
+        asked: SearchQuery,
         now: datetime,
         hints: Sequence[parse.TimeHint],
     ) -> Ranking:
         only = _narrow_filter(reader, asked.only, hints)
-        standing = self._standings.of(reader, sight, who, self.register, only)
+        standing = self._standings.get(reader, sight, who, self.passage_index, only)
         ranking = Ranking(standing, filtered_view(standing, only))
         if any(hint.kind == "filter" for hint in hints):
-            interval = told(only.since, only.before)
+            interval = format_interval(only.since, only.before)
             ranking.notes.append(f"Only what happened {interval} was searched.")
         meant = asked.mode != "text" and self._add_meaning(reader, asked, ranking)
         if asked.mode != "semantic" or not meant:
-            self._add_words(reader, asked, topic(asked.text, hints), ranking)
-        ranking.settle(asked.text, hints, now)
+            self._add_words(reader, asked, strip_time_words(asked.text, hints), ranking)
+        ranking.rank(asked.text, hints, now)
         return ranking
 
-    def _add_words(self, reader: Reader, asked: Asked, text: str, ranking: Ranking) -> None:
-        standing = ranking.standing
-        known = (reader, ranking.roster, standing.head)
-        lookup, similar = partial(self._postings.of, *known), partial(self._postings.near, *known)
+    def _add_words(self, reader: Reader, asked: SearchQuery, text: str, ranking: Ranking) -> None:
+        standing = ranking.visibility
+        known = (reader, ranking.table, standing.head)
+        lookup, similar = (
+            partial(self._postings.lookup, *known),
+            partial(self._postings.similar_terms, *known),
+        )
         source = TermSource(reader, lookup, similar, self._term_cache_limit)
-        found = by_words(ranking.view, text, source)
+        found = search_keywords(ranking.view, text, source)
         if found.guessed:
             ranking.notes.append(_correction_note(asked.text, found.guessed))
-        ranking.words = found.above(asked.min_similarity)
+        ranking.keyword_hits = found.filter_similarity(asked.min_similarity)
 
-    def _add_meaning(self, reader: Reader, asked: Asked, ranking: Ranking) -> bool:
+    def _add_meaning(self, reader: Reader, asked: SearchQuery, ranking: Ranking) -> bool:
         """Search by meaning; False if some items can be found by their words alone."""
-        if self.space is None:
+        if self.vector_index is None:
             ranking.notes.append("No embedder is at hand, so only words were searched.")
             return False
         try:
-            query = self.space.hasty.embed([asked.text])[0]
+            query = self.vector_index.interactive_embedder.embed([asked.text])[0]
         except ModelFailed as problem:
             ranking.notes.append(f"The embedder failed, so only words were searched: {problem}")
             return False
@@ -164,7 +181,7 @@ class Memory:
             )
             return False
         try:
-            lacking = self.space.refresh(reader, ranking.roster)
+            lacking = self.vector_index.refresh(reader, ranking.table)
         except Unavailable as problem:
             ranking.notes.append(
                 f"The vectors cannot be read, so only words were searched: {problem}"
@@ -174,33 +191,33 @@ class Memory:
             ranking.notes.append(
                 "Some items are still being embedded; until then only keyword search finds them."
             )
-        found = by_meaning(ranking.view, self.space, query)
-        ranking.meaning = found.above(asked.min_similarity)
+        found = search_vectors(ranking.view, self.vector_index, query)
+        ranking.semantic_hits = found.filter_similarity(asked.min_similarity)
         return not lacking
 
-    def narrowed(
-        self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
+    def effective_filter(
+        self, reader: Reader, sight: Sight, who: Viewer, asked: SearchQuery, now: datetime
     ) -> Filter:
         """The filter of a question, narrowed to the time that its words name."""
         return _narrow_filter(reader, asked.only, self._time_hints(reader, sight, who, asked, now))
 
     def _time_hints(
-        self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
+        self, reader: Reader, sight: Sight, who: Viewer, asked: SearchQuery, now: datetime
     ) -> list[parse.TimeHint]:
         """The time hints of a question; events that they name are looked up for their dates."""
         hints: list[parse.TimeHint] = []
-        for hint in parse.hints(asked.text, now):
+        for hint in parse.parse_time_hints(asked.text, now):
             if hint.anchor is None:
                 hints.append(hint)
             elif hint.kind == "filter":  # else the words of the event say more than its date
-                lookup = Asked(hint.anchor, limit=1, mode="text", only=asked.only)
+                lookup = SearchQuery(hint.anchor, limit=1, mode="text", only=asked.only)
                 found = self._ranking(reader, sight, who, lookup, now, ()).items(1)
                 if found and (dated := _fill_anchor(hint, _happened_at(reader, found[0]))):
                     hints.append(dated)
         return hints
 
 
-def _check(asked: Asked) -> None:
+def _check(asked: SearchQuery) -> None:
     if not asked.text.strip():
         raise Invalid("the question is empty", hint="Write at least one word.")
     if len(asked.text) > TEXT_MAX:
@@ -211,7 +228,7 @@ def _check(asked: Asked) -> None:
 
 def _correction_note(text: str, terms: Sequence[str]) -> str:
     """A note that terms were replaced by similar ones, in the words of the question."""
-    meant = " and ".join(f"“{word}”" for word in said_as(terms, text))
+    meant = " and ".join(f"“{word}”" for word in words_with_terms(terms, text))
     return f"No match for {meant}; similar spellings were searched instead."
 
 
@@ -226,7 +243,7 @@ def _narrow_filter(reader: Reader, only: Filter, hints: Iterable[parse.TimeHint]
             since = max(filter(None, (only.since, hint.start)), default=None)
             before = min(filter(None, (only.before, hint.end)), default=None)
             only = msgspec.structs.replace(only, since=since, before=before)
-    if (only.since or only.before) and anything_stepped_back(reader):
+    if (only.since or only.before) and has_demoted_items(reader):
         return msgspec.structs.replace(only, stepped_back=True)
     return only
 
@@ -246,19 +263,19 @@ def _fill_anchor(hint: parse.TimeHint, at: datetime | None) -> parse.TimeHint | 
 
 
 def _happened_at(reader: Reader, item: int) -> datetime | None:
-    sql = f"SELECT {COLUMNS} FROM memory_items i JOIN memory_versions v ON v.item = i.position"  # noqa: S608
+    sql = f"SELECT {ITEM_COLUMNS} FROM memory_items i JOIN memory_versions v ON v.item = i.position"  # noqa: S608
     found = reader.rows(f"{sql} WHERE i.position = ? LIMIT 1", (item,))
-    return item_of(found[0]).happened_at if found else None
+    return item_from_row(found[0]).happened_at if found else None
 
 
-def _hits(reader: Reader, who: Asker, ranking: Ranking, limit: int) -> list[Recalled]:
+def _hits(reader: Reader, who: Viewer, ranking: Ranking, limit: int) -> list[SearchHit]:
     items = ranking.items(limit)
-    known = _load_items(reader, who, ranking.standing, items)
-    both = zip(items, ranking.whys(0, len(items)), strict=True)
-    return [Recalled(known[item], *_similarity_and_source(why.legs), why) for item, why in both]
+    known = _load_items(reader, who, ranking.visibility, items)
+    both = zip(items, ranking.explain(0, len(items)), strict=True)
+    return [SearchHit(known[item], *_similarity_and_source(why.legs), why) for item, why in both]
 
 
-def _similarity_and_source(found: Sequence[LegWhy]) -> tuple[float, str]:
+def _similarity_and_source(found: Sequence[RetrieverScore]) -> tuple[float, str]:
     """How similar an item is to the question, and which retriever found it."""
     if not found:
         return 0.0, "context"
@@ -271,17 +288,19 @@ def _similarity_and_source(found: Sequence[LegWhy]) -> tuple[float, str]:
 
 
 def _load_items(
-    reader: Reader, who: Asker, standing: Standing, items: Sequence[int]
+    reader: Reader, who: Viewer, standing: Visibility, items: Sequence[int]
 ) -> Mapping[int, Item]:
     """The items at these positions, from the cache of this visibility as far as they are there."""
-    known = {item: kept for item in items if (kept := standing.read.get(item)) is not None}
+    known = {item: kept for item in items if (kept := standing.item_cache.get(item)) is not None}
     if len(known) < len(items):
         where = "i.position IN (SELECT value FROM json_each(:wanted))"
         wanted = msgspec.json.encode([item for item in items if item not in known]).decode()
-        rows = Sieve(who, Filter(retired=True)).rows(reader, COLUMNS, where, wanted=wanted)
-        found = complete(reader, who, [item_of(row) for row in rows])
+        rows = VisibilityQuery(who, Filter(retired=True)).rows(
+            reader, ITEM_COLUMNS, where, wanted=wanted
+        )
+        found = load_details(reader, who, [item_from_row(row) for row in rows])
         known |= {item.position: item for item in found}
-        if len(standing.read) + len(found) > READ_MAX:
-            standing.read.clear()
-        standing.read.update(known)
+        if len(standing.item_cache) + len(found) > READ_MAX:
+            standing.item_cache.clear()
+        standing.item_cache.update(known)
     return known

@@ -24,35 +24,41 @@ from everloop.memory.model.events import (
     ConsolidationAsked,
     Origin,
 )
-from everloop.memory.model.scopes import OWNER, Asker, written_by_user
+from everloop.memory.model.scopes import OWNER, Viewer, acts_as_user
 from everloop.memory.projections.citations import user_citers
-from everloop.memory.projections.queries import Filter, Item, Sieve, asker, find
-from everloop.memory.summaries.jobs import (
-    Unsettled,
-    ask,
-    brought_back,
-    let_step_back,
-    settle,
+from everloop.memory.projections.queries import (
+    Filter,
+    Item,
+    VisibilityQuery,
+    find_item,
+    load_viewer,
 )
-from everloop.memory.summaries.staleness import StaleWindow, summary_of, taken_back_by
+from everloop.memory.summaries.jobs import (
+    ConsolidationJob,
+    items_restored_since,
+    last_demoted_by,
+    request_consolidation,
+    settle_consolidation,
+)
+from everloop.memory.summaries.staleness import StaleWindow, current_summary, summary_retractions
 from everloop.memory.summaries.successors import (
     SUMMARY_TOKENS,
     Successors,
-    refused,
+    is_compression_refused,
     window_stream,
 )
-from everloop.memory.summaries.zoom import DEPTH_MAX, RETIRED, depth
-from everloop.memory.tokens import ESTIMATE, Tokens
+from everloop.memory.summaries.zoom import DEPTH_MAX, RETIRED_SQL, compression_depth
+from everloop.memory.tokens import ESTIMATE, TokenCounter
 
 T = TypeVar("T")
 
 SOURCES_MAX = 64
-TITLE_MAX = 200
-TEXT_MAX = 4_000
-BUDGET = SUMMARY_TOKENS
+SUMMARY_TITLE_CHARACTERS_MAX = 200
+SUMMARY_TEXT_CHARACTERS_MAX = 4_000
+SUMMARY_BUDGET_TOKENS = SUMMARY_TOKENS
 
 
-class Gist(msgspec.Struct, frozen=True):
+class SummaryText(msgspec.Struct, frozen=True):
     """The title and text of a summary."""
 
     title: str
@@ -65,11 +71,11 @@ class Refusal(msgspec.Struct, frozen=True):
     reason: str
 
 
-Summarise = Callable[[Sequence[Item], int], Gist | Refusal]
-Find = Callable[[str, int], Sequence[str]]
+Summariser = Callable[[Sequence[Item], int], SummaryText | Refusal]
+SearchIds = Callable[[str, int], Sequence[str]]
 
 
-class Compressed(msgspec.Struct, frozen=True):
+class CompressionResult(msgspec.Struct, frozen=True):
     """The summary of a window. `new` is False if it existed already."""
 
     summary_id: str
@@ -78,7 +84,7 @@ class Compressed(msgspec.Struct, frozen=True):
     new: bool
 
 
-class Consolidated(msgspec.Struct, frozen=True):
+class ConsolidationResult(msgspec.Struct, frozen=True):
     """The result of a consolidation: the summary, the demoted sources, and those that were kept.
 
     `missed` lists the sources whose titles did not find the summary; then none was demoted.
@@ -100,8 +106,8 @@ class Compressor:
 
     log: Log
     bus: CommandBus
-    summarise: Summarise
-    tokens: Tokens = ESTIMATE
+    summarise: Summariser
+    tokens: TokenCounter = ESTIMATE
     stopped: Callable[[], bool] = bool
 
     def compress(
@@ -109,9 +115,9 @@ class Compressor:
         item_ids: Sequence[str],
         *,
         principal: str = OWNER,
-        budget: int = BUDGET,
+        budget: int = SUMMARY_BUDGET_TOKENS,
         instead: Sequence[int] = (),
-    ) -> Compressed | Refusal:
+    ) -> CompressionResult | Refusal:
         """Summarise a window as one item, or return its existing summary.
 
         `instead` lists the retractions that removed an earlier summary: undoing one of them hides
@@ -124,36 +130,36 @@ class Compressor:
             ModelFailed: the summariser returned an empty or too long summary.
         """
         with self.log.reading() as reader:
-            who = asker(reader, principal)
-            sources = window(reader, who, item_ids)
-            known = summary_of(reader, who, item_ids)
+            who = load_viewer(reader, principal)
+            sources = load_window(reader, who, item_ids)
+            known = current_summary(reader, who, item_ids)
         if known is not None:
             return _existing(known, sources)
         gist = self.summarise(sources, budget)
         if isinstance(gist, Refusal):
             self._refuse(sources, gist, budget)
             return gist
-        check_gist(gist, budget, self.tokens)
-        command = summary(self.log.ids.new("mem-c"), sources, gist, *instead)
+        validate_summary(gist, budget, self.tokens)
+        command = summary_command(self.log.ids.new("mem-c"), sources, gist, *instead)
         try:
             receipt = self.bus.do(command, by=Context(actor=ENGINE))
         except Conflict:
             with self.log.reading() as reader:
-                known = summary_of(reader, who, item_ids)
+                known = current_summary(reader, who, item_ids)
             if known is None:
                 raise
             return _existing(known, sources)  # another process wrote one at the same time
-        return Compressed(command.item_id, receipt.position, command.derived_from, new=True)
+        return CompressionResult(command.item_id, receipt.position, command.derived_from, new=True)
 
     def consolidate(
         self,
         item_ids: Sequence[str],
-        recalled: Find,
+        recalled: SearchIds,
         *,
         by: Context,
-        budget: int = BUDGET,
+        budget: int = SUMMARY_BUDGET_TOKENS,
         recall_k: int = 5,
-    ) -> Consolidated | Refusal:
+    ) -> ConsolidationResult | Refusal:
         """Compress, verify that a search finds the summary for each source, demote the sources.
 
         `recalled` is a search: a text and a number in, item ids out. If it fails, or does not find
@@ -161,29 +167,36 @@ class Compressor:
         """
         names = tuple(dict.fromkeys(item_ids))
         with self.log.reading() as reader:
-            sources = window(reader, asker(reader, principal_of(by.actor)), names)
+            sources = load_window(reader, load_viewer(reader, principal_of(by.actor)), names)
         wanted = ConsolidationAsked(names, (by.actor,) * len(names), budget, recall_k)
-        asked = ask(self.log, wanted, actor=by.actor, because=[one.version for one in sources])
+        asked = request_consolidation(
+            self.log, wanted, actor=by.actor, because=[one.version for one in sources]
+        )
         return self._carry_out(asked, dict.fromkeys(names, by), recalled)
 
-    def finish(self, asked: Unsettled, recalled: Find) -> None:
+    def finish(self, asked: ConsolidationJob, recalled: SearchIds) -> None:
         """Finish a consolidation that a process left open, as far as it is still wanted.
 
         Raises what `compress` raises; the consolidation is settled in any case.
         """
         with self.log.reading() as reader:
-            successors = Successors(reader, asker(reader, OWNER))
+            successors = Successors(reader, load_viewer(reader, OWNER))
             if successors.is_declined(asked.wanted.item_ids, asked.position):
-                return settle(self.log, asked)
-            stayed = brought_back(reader, asked)
-        actors = asked.actors()
+                return settle_consolidation(self.log, asked)
+            stayed = items_restored_since(reader, asked)
+        actors = asked.demotion_actors()
         by = {name: Context(actor=actors[name]) for name in actors if name not in stayed}
         self._carry_out(asked, by, recalled)
         return None
 
     def renew(
-        self, stale: StaleWindow, recalled: Find, *, budget: int = BUDGET, recall_k: int = 5
-    ) -> Consolidated | Compressed | Refusal:
+        self,
+        stale: StaleWindow,
+        recalled: SearchIds,
+        *,
+        budget: int = SUMMARY_BUDGET_TOKENS,
+        recall_k: int = 5,
+    ) -> ConsolidationResult | CompressionResult | Refusal:
         """Replace the lost or stale summary of a window. A stale one is retracted unless immune.
 
         If sources were demoted for the previous summary, they are demoted for the new one, each by
@@ -193,28 +206,30 @@ class Compressor:
         """
         with self.log.reading() as reader:
             goes = stale.why == "revised" and not is_protected(reader, stale.summary_id)
-            before = let_step_back(reader, stale.item_ids, (*stale.earlier, stale.position))
+            before = last_demoted_by(reader, stale.item_ids, (*stale.earlier, stale.position))
         if goes:
             self.log.retract([stale.position], reason="a source was revised", actor=ENGINE)
         with self.log.reading() as reader:
-            instead = taken_back_by(reader, stale.position)
-            sources = window(reader, asker(reader, OWNER), stale.item_ids)
+            instead = summary_retractions(reader, stale.position)
+            sources = load_window(reader, load_viewer(reader, OWNER), stale.item_ids)
         if not any(before.values()):
             return self.compress(stale.item_ids, budget=budget, instead=instead)
         actors = tuple(before.get(name, ENGINE) for name in stale.item_ids)
         wanted = ConsolidationAsked(stale.item_ids, actors, budget, recall_k)
-        asked = ask(self.log, wanted, actor=ENGINE, because=[one.version for one in sources])
-        by = {name: Context(actor=actor) for name, actor in asked.actors().items()}
+        asked = request_consolidation(
+            self.log, wanted, actor=ENGINE, because=[one.version for one in sources]
+        )
+        by = {name: Context(actor=actor) for name, actor in asked.demotion_actors().items()}
         return self._carry_out(asked, by, recalled, instead=instead)
 
     def _carry_out(
         self,
-        asked: Unsettled,
+        asked: ConsolidationJob,
         by: Mapping[str, Context],
-        recalled: Find,
+        recalled: SearchIds,
         *,
         instead: Sequence[int] = (),
-    ) -> Consolidated | Refusal:
+    ) -> ConsolidationResult | Refusal:
         """Compress, demote the sources, and record the consolidation as settled in any case."""
         names, principal = asked.wanted.item_ids, principal_of(asked.actor)
         try:
@@ -222,30 +237,30 @@ class Compressor:
                 names, principal=principal, budget=asked.wanted.budget, instead=instead
             )
             if isinstance(made, Refusal):
-                settle(self.log, asked)
+                settle_consolidation(self.log, asked)
                 return made
             done = self._step_back(made, by, recalled, asked.wanted.recall_k)
         except EverloopError:
-            settle(self.log, asked)
+            settle_consolidation(self.log, asked)
             raise
         if not self.stopped() or done.verified:
-            settle(self.log, asked, made.summary_id, verified=done.verified)
+            settle_consolidation(self.log, asked, made.summary_id, verified=done.verified)
         elif made.new:
             self.log.retract([made.position], reason="it was not checked", actor=ENGINE)
         return done
 
     def _step_back(
-        self, made: Compressed, by: Mapping[str, Context], recalled: Find, recall_k: int
-    ) -> Consolidated:
+        self, made: CompressionResult, by: Mapping[str, Context], recalled: SearchIds, recall_k: int
+    ) -> ConsolidationResult:
         """Demote the sources, each by its actor, if a search finds the summary for all of them."""
         missed = self._missed(made, recalled, recall_k)
         if not missed:
             for item_id, context in by.items():
                 self.bus.do(DemoteItem(item_id, made.summary_id, (made.position,)), by=context)
         with self.log.reading() as reader:
-            who = asker(reader, OWNER)
-            stayed = [name for name in made.sources if not find(reader, who, name).retired]
-        return Consolidated(
+            who = load_viewer(reader, OWNER)
+            stayed = [name for name in made.sources if not find_item(reader, who, name).retired]
+        return ConsolidationResult(
             summary_id=made.summary_id,
             verified=not missed,
             demoted=tuple(name for name in made.sources if name not in stayed),
@@ -253,13 +268,15 @@ class Compressor:
             missed=missed,
         )
 
-    def _missed(self, made: Compressed, recalled: Find, recall_k: int) -> tuple[str, ...]:
+    def _missed(
+        self, made: CompressionResult, recalled: SearchIds, recall_k: int
+    ) -> tuple[str, ...]:
         """The sources for whose title a search does not find the summary."""
         if recall_k < 1:
             return made.sources
         with self.log.reading() as reader:
-            who = asker(reader, OWNER)
-            titles = {name: find(reader, who, name).title for name in made.sources}
+            who = load_viewer(reader, OWNER)
+            titles = {name: find_item(reader, who, name).title for name in made.sources}
         try:
             return tuple(
                 name
@@ -274,14 +291,14 @@ class Compressor:
         names = tuple(source.item_id for source in sources)
         with self.log.reading() as reader:
             stream = window_stream(reader, names, budget)
-            if refused(reader, names, budget):
+            if is_compression_refused(reader, names, budget):
                 return
-        event = CompressionRefused(names, refusal.reason[:TITLE_MAX])
+        event = CompressionRefused(names, refusal.reason[:SUMMARY_TITLE_CHARACTERS_MAX])
         because = tuple(source.version for source in sources)
         self.log.append(stream, [Draft(event, because)], actor=ENGINE)
 
 
-def window(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
+def load_window(reader: Reader, who: Viewer, item_ids: Sequence[str]) -> list[Item]:
     """Load the items to compress, oldest first, without duplicates.
 
     Raises:
@@ -295,21 +312,23 @@ def window(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
             f"a summary has 1 to {SOURCES_MAX} sources, not {len(names)}",
             hint="Choose fewer, or summarise summaries.",
         )
-    sources = [find(reader, who, name) for name in names]
+    sources = [find_item(reader, who, name) for name in names]
     _check_one_audience(sources)
-    if depth(reader, names) >= DEPTH_MAX:
+    if compression_depth(reader, names) >= DEPTH_MAX:
         raise Invalid(
             f"summaries can be nested at most {DEPTH_MAX} levels deep",
             hint="Summarise the original items instead.",
         )
-    everything = Sieve(who, Filter(retired=True))
+    everything = VisibilityQuery(who, Filter(retired=True))
     for source in sources:
-        if everything.rows(reader, "1", f"i.position = :at AND {RETIRED}", at=source.position):
+        if everything.rows(reader, "1", f"i.position = :at AND {RETIRED_SQL}", at=source.position):
             raise Invalid(f"{source.item_id!r} was retired", hint="Leave it out.")
     return sorted(sources, key=lambda source: (source.happened_at, source.position))
 
 
-def summary(item_id: str, sources: Sequence[Item], gist: Gist, *because: int) -> KeepSummary:
+def summary_command(
+    item_id: str, sources: Sequence[Item], gist: SummaryText, *because: int
+) -> KeepSummary:
     """The command that stores a summary; properties shared by all sources are kept."""
     last = max(source.happened_at for source in sources)
     return KeepSummary(
@@ -328,15 +347,15 @@ def summary(item_id: str, sources: Sequence[Item], gist: Gist, *because: int) ->
     )
 
 
-def check_gist(gist: Gist, budget: int, tokens: Tokens) -> None:
+def validate_summary(gist: SummaryText, budget: int, tokens: TokenCounter) -> None:
     """Validate the length of a summary.
 
     Raises:
         ModelFailed: it is empty or too long.
     """
-    if not 1 <= len(gist.title.strip()) <= TITLE_MAX:
+    if not 1 <= len(gist.title.strip()) <= SUMMARY_TITLE_CHARACTERS_MAX:
         raise ModelFailed(f"the summary's title has {len(gist.title)} characters, not 1 to 200")
-    if not 1 <= len(gist.text.strip()) <= TEXT_MAX:
+    if not 1 <= len(gist.text.strip()) <= SUMMARY_TEXT_CHARACTERS_MAX:
         raise ModelFailed(f"the summary has {len(gist.text)} characters, not 1 to 4,000")
     if (used := tokens(gist.text)) > budget:
         raise ModelFailed(f"the summary has {used} tokens; at most {budget} are allowed")
@@ -345,16 +364,16 @@ def check_gist(gist: Gist, budget: int, tokens: Tokens) -> None:
 def is_protected(reader: Reader, item_id: str) -> bool:
     """Whether a user edited or cites a summary, or it no longer exists."""
     try:
-        item = find(reader, asker(reader, OWNER), item_id)
+        item = find_item(reader, load_viewer(reader, OWNER), item_id)
     except NotFound:
         return True
     writers = (row[0] for row in reader.rows(_WRITERS, (item.position,)))
-    return any(map(written_by_user, writers)) or bool(user_citers(reader, item_id))
+    return any(map(acts_as_user, writers)) or bool(user_citers(reader, item_id))
 
 
-def _existing(summary: Item, sources: Sequence[Item]) -> Compressed:
+def _existing(summary: Item, sources: Sequence[Item]) -> CompressionResult:
     names = tuple(source.item_id for source in sources)
-    return Compressed(summary.item_id, summary.position, names, new=False)
+    return CompressionResult(summary.item_id, summary.position, names, new=False)
 
 
 def _check_one_audience(sources: Sequence[Item]) -> None:

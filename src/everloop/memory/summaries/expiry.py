@@ -10,21 +10,21 @@ from datetime import datetime, timedelta
 
 from everloop.errors import Rejected
 from everloop.log import CommandBus, Context, Log, Reader, visible
-from everloop.log.model.record import microseconds
+from everloop.log.model.record import to_microseconds
 from everloop.memory.model.commands import RetireItem
 from everloop.memory.model.decide import ENGINE
 from everloop.memory.model.events import PIVOTAL
-from everloop.memory.model.scopes import OWNER, written_by_user
+from everloop.memory.model.scopes import OWNER, acts_as_user
 from everloop.memory.projections.citations import user_citers
-from everloop.memory.projections.queries import Item, asker, find
+from everloop.memory.projections.queries import Item, find_item, load_viewer
 
 REASON = "it expired, and was not mentioned for {days} days"
 
 
-def sweep(log: Log, bus: CommandBus, now: datetime, quiet_days: int) -> list[str]:
+def retire_expired(log: Log, bus: CommandBus, now: datetime, quiet_days: int) -> list[str]:
     """Retire expired items that were not mentioned for `quiet_days`; returns their ids."""
     with log.reading() as reader:
-        found = quiet(reader, now - timedelta(days=quiet_days))
+        found = expired_items(reader, now - timedelta(days=quiet_days))
     retired: list[str] = []
     for item_id in found:
         with suppress(Rejected):  # it was just mentioned
@@ -33,15 +33,17 @@ def sweep(log: Log, bus: CommandBus, now: datetime, quiet_days: int) -> list[str
     return retired
 
 
-def quiet(reader: Reader, since: datetime) -> list[str]:
+def expired_items(reader: Reader, since: datetime) -> list[str]:
     """The items that expired before a time, were not mentioned after it, and may be retired."""
-    owner = asker(reader, OWNER)
-    found = (find(reader, owner, row[0]) for row in reader.rows(_QUIET, (microseconds(since),)))
+    owner = load_viewer(reader, OWNER)
+    found = (
+        find_item(reader, owner, row[0]) for row in reader.rows(_QUIET, (to_microseconds(since),))
+    )
     return [item.item_id for item in found if _may_be_retired(reader, item)]
 
 
 def _may_be_retired(reader: Reader, item: Item) -> bool:
-    wanted = item.pinned or item.significance == PIVOTAL or written_by_user(item.author)
+    wanted = item.pinned or item.significance == PIVOTAL or acts_as_user(item.author)
     return not (wanted or item.retired or user_citers(reader, item.item_id))
 
 

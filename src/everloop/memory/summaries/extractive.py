@@ -21,15 +21,23 @@ from typing import NamedTuple
 
 from everloop.memory.model.events import SUMMARY
 from everloop.memory.projections.queries import Item
-from everloop.memory.summaries.compress import TEXT_MAX, TITLE_MAX, Gist, Refusal, Summarise
+from everloop.memory.summaries.compress import (
+    SUMMARY_TEXT_CHARACTERS_MAX,
+    SUMMARY_TITLE_CHARACTERS_MAX,
+    Refusal,
+    Summariser,
+    SummaryText,
+)
 from everloop.memory.text.analysis import STOP_WORDS, analyse
-from everloop.memory.tokens import ESTIMATE, Tokens
+from everloop.memory.tokens import ESTIMATE, TokenCounter
 
-TITLES_CHARACTERS = 160
-SENTENCE_CHARACTERS = 320
+TITLES_CHARACTERS_MAX = 160
+SENTENCE_CHARACTERS_MAX = 320
 COVERED_SHARE = 0.8  # of the budget: if that is enough for a sentence of each item, each gets one
-ABBREVIATED_MAX = 12  # characters at the end of a text that are checked for an abbreviation
-BEGINNING = 1.25  # weight of the first chosen sentence of an item
+ABBREVIATION_CHARACTERS_MAX = (
+    12  # characters at the end of a text that are checked for an abbreviation
+)
+FIRST_SENTENCE_WEIGHT = 1.25  # weight of the first chosen sentence of an item
 
 _ENDS = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])")  # noqa: RUF001 - full-width marks
 _ABBREVIATED = re.compile(
@@ -73,18 +81,18 @@ class Sentence(NamedTuple):
     tokens: int
 
 
-def extractive(tokens: Tokens = ESTIMATE, zone: tzinfo = UTC) -> Summarise:
+def extractive_summariser(tokens: TokenCounter = ESTIMATE, zone: tzinfo = UTC) -> Summariser:
     """An extractive summariser with a token counter and a time zone for dates."""
 
-    def summarise(items: Sequence[Item], budget: int) -> Gist | Refusal:
-        return extract(items, budget, tokens=tokens, zone=zone)
+    def summarise(items: Sequence[Item], budget: int) -> SummaryText | Refusal:
+        return extract_summary(items, budget, tokens=tokens, zone=zone)
 
     return summarise
 
 
-def extract(
-    items: Sequence[Item], budget: int, *, tokens: Tokens = ESTIMATE, zone: tzinfo = UTC
-) -> Gist | Refusal:
+def extract_summary(
+    items: Sequence[Item], budget: int, *, tokens: TokenCounter = ESTIMATE, zone: tzinfo = UTC
+) -> SummaryText | Refusal:
     """Summarise items by their most informative sentences, within a token budget."""
     lines = [_LineStart(item, tokens, zone) for item in items]
     found = [
@@ -103,16 +111,18 @@ def extract(
     if not selection.chosen:
         return Refusal(f"not one sentence fits into {budget} tokens")
     ranked = dict.fromkeys(sentence.item for sentence in selection.chosen)
-    return Gist(_title([items[number].title for number in ranked], len(items)), selection.text())
+    return SummaryText(
+        _title([items[number].title for number in ranked], len(items)), selection.text()
+    )
 
 
-def sentences(text: str) -> Iterator[str]:
+def split_into_sentences(text: str) -> Iterator[str]:
     """Split a text into sentences, without bullets; very long ones are cut."""
     for line in text.splitlines():
         begun = ""
         for part in _split(_BULLET.sub("", line.strip())):
             begun = f"{begun} {part}" if begun else part
-            if not _ABBREVIATED.search(begun, max(0, len(begun) - ABBREVIATED_MAX)):
+            if not _ABBREVIATED.search(begun, max(0, len(begun) - ABBREVIATION_CHARACTERS_MAX)):
                 yield from _cut(begun)
                 begun = ""
         if begun:
@@ -122,7 +132,7 @@ def sentences(text: str) -> Iterator[str]:
 class _LineStart:
     """The beginning of an item's line: the day, unless it was named before, and the speaker."""
 
-    def __init__(self, item: Item, tokens: Tokens, zone: tzinfo) -> None:
+    def __init__(self, item: Item, tokens: TokenCounter, zone: tzinfo) -> None:
         self.day = f"{item.happened_at.astimezone(zone).date()}: "
         self.speaker = _speaker(item)
         self.day_tokens = tokens(self.day)
@@ -137,7 +147,7 @@ class _Selection:
         self._lines = lines
         self._found = found
         self._room = budget
-        self._characters = TEXT_MAX
+        self._characters = SUMMARY_TEXT_CHARACTERS_MAX
         self._covered: set[str] = set()
         self._begun: set[int] = set()
         self._days: set[tuple[int, str]] = set()  # named so far; by item, if one has several days
@@ -168,7 +178,7 @@ class _Selection:
     def gain(self, sentence: Sentence) -> float:
         """The information that a sentence would add, relative to its cost."""
         added = sum(self._weights[term] for term in sorted(sentence.terms - self._covered))
-        first = 1.0 if sentence.item in self._begun else BEGINNING
+        first = 1.0 if sentence.item in self._begun else FIRST_SENTENCE_WEIGHT
         return added * sentence.telling * first / math.sqrt(self.cost(sentence))
 
     def fill(self, candidates: Sequence[Sentence]) -> None:
@@ -224,26 +234,30 @@ def _place(sentence: Sentence) -> tuple[int, str, int]:
     return sentence.item, sentence.day, sentence.place
 
 
-def _scored_sentences(number: int, item: Item, day: str, tokens: Tokens) -> Iterator[Sentence]:
+def _scored_sentences(
+    number: int, item: Item, day: str, tokens: TokenCounter
+) -> Iterator[Sentence]:
     title = frozenset(analyse(item.title).words) - STOP_WORDS
     for place, (dated, text) in enumerate(_dated_sentences(item, day)):
         words = frozenset(analyse(text).words)
         terms = words - STOP_WORDS or words
         echoed = len(terms & title) / len(title) if title else 0.0
-        points = telling(text) + 0.2 * (place == 0) + 0.4 * echoed + 0.15 * item.significance
+        points = (
+            information_score(text) + 0.2 * (place == 0) + 0.4 * echoed + 0.15 * item.significance
+        )
         yield Sentence(number, place, dated, text, terms, max(0.1, 1 + points / 2), tokens(text))
 
 
 def _dated_sentences(item: Item, day: str) -> Iterator[tuple[str, str]]:
     """The sentences of an item, each with its day; the lines of a summary name their own days."""
     if item.kind != SUMMARY:
-        for text in sentences(item.text.removeprefix(_speaker(item))):
+        for text in split_into_sentences(item.text.removeprefix(_speaker(item))):
             yield day, text
         return
     for line in item.text.splitlines():
         if named := _DAY.match(line):
             day = named.group(1)
-        for text in sentences(line[named.end() :] if named else line):
+        for text in split_into_sentences(line[named.end() :] if named else line):
             yield day, text
 
 
@@ -253,7 +267,7 @@ def _speaker(item: Item) -> str:
     return found.group() if found else ""
 
 
-def telling(text: str) -> float:
+def information_score(text: str) -> float:
     """Score how much of a sentence cannot be paraphrased: names, numbers, dates, decisions."""
     points = 0.3 * min(2, len(_NAME.findall(text))) + 0.3 * bool(_NUMBER.search(text))
     points += 0.3 * bool(_DATE.search(text)) + 0.5 * bool(_DECISION.search(text))
@@ -264,14 +278,16 @@ def telling(text: str) -> float:
 def _title(titles: Sequence[str], items: int) -> str:
     """Join the titles, most informative first, up to a limit, and count the items left out."""
     named = list(dict.fromkeys(filter(None, titles)))
-    joined = named[0][:TITLE_MAX] if named else "Summary"
+    joined = named[0][:SUMMARY_TITLE_CHARACTERS_MAX] if named else "Summary"
     shown = 1
     for title in named[1:]:
-        if len(joined) + len(title) > TITLES_CHARACTERS:
+        if len(joined) + len(title) > TITLES_CHARACTERS_MAX:
             break
         joined = f"{joined}; {title}"
         shown += 1
-    return joined if shown >= items else f"{joined[:TITLES_CHARACTERS]} (and {items - shown} more)"
+    return (
+        joined if shown >= items else f"{joined[:TITLES_CHARACTERS_MAX]} (and {items - shown} more)"
+    )
 
 
 def _split(line: str) -> Iterator[str]:
@@ -286,9 +302,9 @@ def _split(line: str) -> Iterator[str]:
 
 
 def _cut(sentence: str) -> Iterator[str]:
-    while len(sentence) > SENTENCE_CHARACTERS:
-        at = sentence.rfind(" ", 1, SENTENCE_CHARACTERS)
-        at = SENTENCE_CHARACTERS if at < 1 else at
+    while len(sentence) > SENTENCE_CHARACTERS_MAX:
+        at = sentence.rfind(" ", 1, SENTENCE_CHARACTERS_MAX)
+        at = SENTENCE_CHARACTERS_MAX if at < 1 else at
         yield sentence[:at]
         sentence = sentence[at:].lstrip()
     if sentence:

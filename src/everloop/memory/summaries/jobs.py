@@ -14,15 +14,15 @@ from everloop.log.model.record import fact_of
 from everloop.memory.model.decide import ENGINE
 from everloop.memory.model.events import ConsolidationAsked, ConsolidationSettled, Demoted
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import asker, find
-from everloop.memory.summaries.staleness import summary_of
-from everloop.memory.summaries.successors import as_json, window_stream
+from everloop.memory.projections.queries import find_item, load_viewer
+from everloop.memory.summaries.staleness import current_summary
+from everloop.memory.summaries.successors import json_list, window_stream
 
-PREFIX = "consolidation"
-NOWHERE = 0  # position of a job without anything to do, which is not recorded
+CONSOLIDATION_PREFIX = "consolidation"
+UNRECORDED = 0  # position of a job without anything to do, which is not recorded
 
 
-class Unsettled(msgspec.Struct, frozen=True):
+class ConsolidationJob(msgspec.Struct, frozen=True):
     """An open consolidation: the request, and where it was recorded."""
 
     position: int
@@ -30,74 +30,78 @@ class Unsettled(msgspec.Struct, frozen=True):
     actor: str
     wanted: ConsolidationAsked
 
-    def actors(self) -> dict[str, str]:
+    def demotion_actors(self) -> dict[str, str]:
         """The actor who demotes each item, without the items that are not to be demoted."""
         names = zip(self.wanted.item_ids, self.wanted.in_the_name_of, strict=True)
         return {item_id: actor for item_id, actor in names if actor}
 
 
-def ask(log: Log, wanted: ConsolidationAsked, *, actor: str, because: Sequence[int]) -> Unsettled:
+def request_consolidation(
+    log: Log, wanted: ConsolidationAsked, *, actor: str, because: Sequence[int]
+) -> ConsolidationJob:
     """Record a request, unless an equal one is open already or nothing is left to do."""
     with log.reading() as reader:
         window = window_stream(reader, wanted.item_ids).partition(":")[2]
-        stream = f"{PREFIX}:{window}"
-        for waiting in unsettled(reader, stream):
+        stream = f"{CONSOLIDATION_PREFIX}:{window}"
+        for waiting in open_consolidations(reader, stream):
             if (waiting.wanted, waiting.actor) == (wanted, actor):
                 return waiting
         if _is_done(reader, wanted):
-            return Unsettled(NOWHERE, stream, actor, wanted)
+            return ConsolidationJob(UNRECORDED, stream, actor, wanted)
     receipt = log.append(stream, [Draft(wanted, tuple(because))], actor=actor)
-    return Unsettled(receipt.position, stream, actor, wanted)
+    return ConsolidationJob(receipt.position, stream, actor, wanted)
 
 
-def settle(log: Log, asked: Unsettled, summary_id: str = "", *, verified: bool = False) -> None:
+def settle_consolidation(
+    log: Log, asked: ConsolidationJob, summary_id: str = "", *, verified: bool = False
+) -> None:
     """Record that a consolidation is finished."""
-    if asked.position == NOWHERE:
+    if asked.position == UNRECORDED:
         return
     settled = ConsolidationSettled(summary_id, verified)
     log.append(asked.stream, [Draft(settled, (asked.position,))], actor=ENGINE)
 
 
-def unsettled(reader: Reader, stream: str = "") -> list[Unsettled]:
+def open_consolidations(reader: Reader, stream: str = "") -> list[ConsolidationJob]:
     """The open consolidations, oldest first; of one stream, or of all."""
     bindings = {
-        "first": stream or f"{PREFIX}:",
-        "last": stream or f"{PREFIX}:~",
+        "first": stream or f"{CONSOLIDATION_PREFIX}:",
+        "last": stream or f"{CONSOLIDATION_PREFIX}:~",
         "asked": ConsolidationAsked.wire,
         "settled": ConsolidationSettled.wire,
     }
-    found: list[Unsettled] = []
+    found: list[ConsolidationJob] = []
     for position, name, actor in reader.rows(_UNSETTLED, bindings):
         wanted = fact_of(reader.record(position)).event
         if isinstance(wanted, ConsolidationAsked):  # otherwise it was purged
-            found.append(Unsettled(position, name, actor, wanted))
+            found.append(ConsolidationJob(position, name, actor, wanted))
     return found
 
 
-def let_step_back(
+def last_demoted_by(
     reader: Reader, item_ids: Sequence[str], summaries: Sequence[int]
 ) -> dict[str, str]:
     """The actor who last demoted each item in favour of one of the summaries at these positions.
 
     Empty if that demotion was retracted on its own.
     """
-    return dict(reader.rows(_STEPPED_BACK, (as_json(item_ids), as_json(summaries))))
+    return dict(reader.rows(_STEPPED_BACK, (json_list(item_ids), json_list(summaries))))
 
 
-def brought_back(reader: Reader, asked: Unsettled) -> set[str]:
+def items_restored_since(reader: Reader, asked: ConsolidationJob) -> set[str]:
     """The items that were demoted by this job already, and restored since."""
     names = asked.wanted.item_ids
-    summaries = [row[0] for row in reader.rows(_SINCE, (as_json(names), asked.position))]
-    return {name for name, by in let_step_back(reader, names, summaries).items() if not by}
+    summaries = [row[0] for row in reader.rows(_SINCE, (json_list(names), asked.position))]
+    return {name for name, by in last_demoted_by(reader, names, summaries).items() if not by}
 
 
 def _is_done(reader: Reader, wanted: ConsolidationAsked) -> bool:
     """Whether all items are demoted in favour of their summary."""
-    who = asker(reader, OWNER)
-    if summary_of(reader, who, wanted.item_ids) is None:
+    who = load_viewer(reader, OWNER)
+    if current_summary(reader, who, wanted.item_ids) is None:
         return False
     names = zip(wanted.item_ids, wanted.in_the_name_of, strict=True)
-    return all(find(reader, who, item_id).retired for item_id, actor in names if actor)
+    return all(find_item(reader, who, item_id).retired for item_id, actor in names if actor)
 
 
 _UNSETTLED = f"""

@@ -18,28 +18,28 @@ from everloop.log.model.facts import BranchStood, Retracted
 from everloop.memory.model.commands import KeepSummary
 from everloop.memory.model.decide import ENGINE
 from everloop.memory.model.events import CompressionRefused, Revised
-from everloop.memory.model.scopes import OWNER, Asker
+from everloop.memory.model.scopes import OWNER, Viewer
 from everloop.memory.projections.queries import (
-    COLUMNS,
+    ITEM_COLUMNS,
     Filter,
     Item,
-    Sieve,
-    asker,
-    complete,
-    item_of,
+    VisibilityQuery,
+    item_from_row,
+    load_details,
+    load_viewer,
 )
 from everloop.memory.summaries.successors import (
-    AUDIENCE,
-    IN_SIGHT,
-    OUT_OF_DATE,
-    SOURCES,
+    AUDIENCE_COLUMNS,
+    IN_SIGHT_SQL,
+    OUT_OF_DATE_SQL,
+    SOURCES_SQL,
     Successors,
-    as_json,
+    is_compression_refused,
+    json_list,
     newest_version,
-    own_summaries,
-    refused,
+    summaries_of_exactly,
 )
-from everloop.memory.summaries.zoom import RETIRED
+from everloop.memory.summaries.zoom import RETIRED_SQL
 
 
 class StaleWindow(msgspec.Struct, frozen=True):
@@ -55,48 +55,58 @@ class StaleWindow(msgspec.Struct, frozen=True):
     earlier: tuple[int, ...] = ()
 
 
-class Overtaken(msgspec.Struct, frozen=True):
+class StaleWindows(msgspec.Struct, frozen=True):
     """The stale windows; `waits` if higher ones wait for the summary of a lower one."""
 
     windows: list[StaleWindow]
     waits: bool
 
 
-def summary_of(reader: Reader, who: Asker, item_ids: Iterable[str]) -> Item | None:
+def current_summary(reader: Reader, who: Viewer, item_ids: Iterable[str]) -> Item | None:
     """The newest current summary of exactly these items, if they have one."""
     wanted = sorted(set(item_ids))
-    sieve = Sieve(who, Filter(retired=True))
+    sieve = VisibilityQuery(who, Filter(retired=True))
     rows = sieve.rows(
-        reader, COLUMNS, _SUMMARY, "ORDER BY i.position DESC", first=wanted[0] if wanted else ""
+        reader,
+        ITEM_COLUMNS,
+        _SUMMARY,
+        "ORDER BY i.position DESC",
+        first=wanted[0] if wanted else "",
     )
-    for item in complete(reader, who, [item_of(row) for row in rows]):
-        listed = [row[0] for row in reader.rows(SOURCES, (item.position,))]
+    for item in load_details(reader, who, [item_from_row(row) for row in rows]):
+        listed = [row[0] for row in reader.rows(SOURCES_SQL, (item.position,))]
         if listed == wanted and _is_current(reader, item.position):
             return item
     return None
 
 
-def lacking(reader: Reader, who: Asker, windows: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
+def windows_without_summary(
+    reader: Reader, who: Viewer, windows: Iterable[Sequence[str]]
+) -> list[tuple[str, ...]]:
     """The windows that have no current summary and were not refused by the summariser."""
     return [
         tuple(window)
         for window in windows
-        if window and not refused(reader, window) and summary_of(reader, who, window) is None
+        if window
+        and not is_compression_refused(reader, window)
+        and current_summary(reader, who, window) is None
     ]
 
 
 def stale_windows(
-    reader: Reader, who: Asker, *, since: int = 0, but_by: str = ""
+    reader: Reader, who: Viewer, *, since: int = 0, but_by: str = ""
 ) -> list[StaleWindow]:
     """The windows whose summaries were retracted or outdated by facts after `since`.
 
     A summary that the user retracted is not replaced. Summaries by the host `but_by` are left to
     that host.
     """
-    return overtaken(reader, who, since=since, but_by=but_by).windows
+    return find_stale_windows(reader, who, since=since, but_by=but_by).windows
 
 
-def overtaken(reader: Reader, who: Asker, *, since: int = 0, but_by: str = "") -> Overtaken:
+def find_stale_windows(
+    reader: Reader, who: Viewer, *, since: int = 0, but_by: str = ""
+) -> StaleWindows:
     """As `stale_windows`, and whether any wait. At `since`, nothing was stale or waiting."""
     since = 0 if since and _must_look_again(reader, since) else since
     successors = Successors(reader, who)
@@ -116,15 +126,15 @@ def overtaken(reader: Reader, who: Asker, *, since: int = 0, but_by: str = "") -
                 earlier = (*before.earlier, before.position) if before else ()
                 stale = StaleWindow(window, summary_id, position, why, earlier)
                 found[frozenset(window)] = stale
-    return Overtaken(list(found.values()), waits)
+    return StaleWindows(list(found.values()), waits)
 
 
-def taken_back_by(reader: Reader, position: int) -> tuple[int, ...]:
+def summary_retractions(reader: Reader, position: int) -> tuple[int, ...]:
     """The retractions that hide a summary, or because of which it was written."""
     return tuple(row[0] for row in reader.rows(_TAKEN_BACK_BY, (position, Retracted.wire)))
 
 
-def check_window(reader: Reader, command: KeepSummary) -> None:
+def check_summary_is_current(reader: Reader, command: KeepSummary) -> None:
     """Accept a summary whose sources are unchanged and have no other summary for its audience.
 
     Writing a summary takes long; this check runs in the transaction that records it.
@@ -132,14 +142,16 @@ def check_window(reader: Reader, command: KeepSummary) -> None:
     Raises:
         Conflict: a source was changed or retired in the meantime, or another summary was written.
     """
-    bindings = {"ids": as_json(command.derived_from), "because": as_json(command.because)}
+    bindings = {"ids": json_list(command.derived_from), "because": json_list(command.because)}
     for (changed,) in reader.rows(_CHANGED, bindings):
         raise Conflict(
             f"{changed!r} changed while its summary was written", hint="Summarise it again."
         )
-    audience = [command.scope, as_json(sorted(command.witnesses))]
-    owner = asker(reader, OWNER)
-    for item_id, *known in own_summaries(reader, owner, command.derived_from, AUDIENCE):
+    audience = [command.scope, json_list(sorted(command.witnesses))]
+    owner = load_viewer(reader, OWNER)
+    for item_id, *known in summaries_of_exactly(
+        reader, owner, command.derived_from, AUDIENCE_COLUMNS
+    ):
         if known == audience:
             raise Conflict(f"these items already have a summary: {item_id!r}", hint="Use that one.")
 
@@ -167,7 +179,7 @@ def _needs_summary(
     reader: Reader, successors: Successors, window: tuple[str, ...], position: int
 ) -> bool:
     """Whether no summary covers these items, and none was refused or declined."""
-    if successors.is_held(window) or refused(reader, window):
+    if successors.is_summarised(window) or is_compression_refused(reader, window):
         return False
     return not successors.is_declined(window, position)
 
@@ -178,16 +190,16 @@ def _why(reader: Reader, position: int, *, standing: bool) -> Literal["retracted
 
 
 def _is_current(reader: Reader, position: int) -> bool:
-    return not reader.rows(OUT_OF_DATE.format(summary="?"), (position,))
+    return not reader.rows(OUT_OF_DATE_SQL.format(summary="?"), (position,))
 
 
 _SUMMARY = f"""
-i.kind = 'summary' AND NOT {RETIRED}
+i.kind = 'summary' AND NOT {RETIRED_SQL}
 AND i.position IN (SELECT position FROM memory_sources WHERE source_id = :first)
 """  # noqa: S608 - our own conditions
 _CHANGED = f"""
 SELECT j.value FROM json_each(:ids) j WHERE NOT EXISTS (
-    SELECT 1 FROM memory_items i WHERE i.item_id = j.value AND {visible("i")} AND NOT {RETIRED}
+    SELECT 1 FROM memory_items i WHERE i.item_id = j.value AND {visible("i")} AND NOT {RETIRED_SQL}
     AND {newest_version("i.position")} IN (SELECT value FROM json_each(:because)))
 """  # noqa: S608 - our own conditions
 _OVERTAKEN = """
@@ -216,7 +228,7 @@ _GONE = f"""
 SELECT DISTINCT i.position, i.item_id
 FROM temp.active a JOIN log_hidden h ON h.hidden_by = a.position
 JOIN memory_items i ON i.position = h.position
-WHERE a.position > ?1 AND i.kind = 'summary' AND {IN_SIGHT} AND {_OTHERS} AND NOT EXISTS (
+WHERE a.position > ?1 AND i.kind = 'summary' AND {IN_SIGHT_SQL} AND {_OTHERS} AND NOT EXISTS (
     SELECT 1 FROM log_hidden b JOIN temp.active e ON e.position = b.hidden_by
     WHERE b.position = i.position AND b.hidden_by <= ?1)
 AND NOT EXISTS (
@@ -232,7 +244,7 @@ JOIN memory_items source ON source.position = v.item
 JOIN memory_sources s ON s.source_id = source.item_id
 JOIN memory_items i ON i.position = s.position
 WHERE max(v.position, i.position) > ?1 AND v.position <> v.item AND i.kind = 'summary'
-AND {_OTHERS} AND {visible("v")} AND {visible("source")} AND {visible("i")} AND NOT {RETIRED}
+AND {_OTHERS} AND {visible("v")} AND {visible("source")} AND {visible("i")} AND NOT {RETIRED_SQL}
 AND NOT EXISTS (SELECT 1 FROM log_because b
     WHERE b.dependant = i.position AND b.source = {newest_version("source.position")})
 AND (i.position < v.position OR EXISTS (

@@ -15,9 +15,9 @@ from everloop.log import Reader, visible
 from everloop.log.model.facts import Retracted
 from everloop.log.model.record import fact_of
 from everloop.memory.model.decide import ENGINE
-from everloop.memory.model.scopes import Asker
-from everloop.memory.projections.queries import Filter, Sieve
-from everloop.memory.summaries.zoom import DEPTH_MAX, RETIRED
+from everloop.memory.model.scopes import Viewer
+from everloop.memory.projections.queries import Filter, VisibilityQuery
+from everloop.memory.summaries.zoom import DEPTH_MAX, RETIRED_SQL
 
 SUMMARY_TOKENS = 500  # the default budget of a summary
 
@@ -27,10 +27,10 @@ Window = tuple[str, ...]
 class Successors:
     """Finds what replaces lost summaries, as an asker sees it in one state of the log."""
 
-    def __init__(self, reader: Reader, who: Asker) -> None:
+    def __init__(self, reader: Reader, who: Viewer) -> None:
         self._reader, self._who = reader, who
-        self._sieve = Sieve(who, Filter(retired=True))
-        self.is_held = cache(self._is_held)
+        self._sieve = VisibilityQuery(who, Filter(retired=True))
+        self.is_summarised = cache(self._is_held)
         self.is_unwanted = cache(self._is_unwanted)
         self._sources = cache(self._look_up_sources)
         self._own = cache(self._look_up_own)
@@ -63,7 +63,11 @@ class Successors:
 
     def _is_held(self, window: Window) -> bool:
         """Whether a current summary covers all of these items."""
-        return bool(self._sieve.rows(self._reader, "1", HOLDER, "LIMIT 1", ids=as_json(window)))
+        return bool(
+            self._sieve.rows(
+                self._reader, "1", COVERING_SUMMARY_SQL, "LIMIT 1", ids=json_list(window)
+            )
+        )
 
     def _look_up(self, sources: frozenset[str], levels: int) -> frozenset[str] | None:
         """The items that replace these sources; None while one of them waits for a successor."""
@@ -87,7 +91,7 @@ class Successors:
         became: set[str] = set()
         for part in self._windows_of(window):
             holder = self._holder(part, beside)
-            if holder is None and refused(self._reader, part):
+            if holder is None and is_compression_refused(self._reader, part):
                 holder = set(part)
             if holder is None and not self.is_declined(part, gone[0][0]):
                 return None
@@ -105,9 +109,9 @@ class Successors:
         wider = self._sieve.rows(
             self._reader,
             "i.item_id, i.position",
-            HOLDER,
+            COVERING_SUMMARY_SQL,
             "ORDER BY i.position",
-            ids=as_json(window),
+            ids=json_list(window),
         )
         for item_id, position in wider:
             if beside.isdisjoint(self._sources(position)):
@@ -117,30 +121,34 @@ class Successors:
     def _by_audience(self, item_ids: frozenset[str]) -> list[Window]:
         """The items grouped by audience: a summary has exactly one."""
         groups: dict[tuple[str, str], list[str]] = {}
-        named = as_json(sorted(item_ids))
-        rows = self._sieve.rows(self._reader, AUDIENCE, _NAMED, "ORDER BY i.item_id", ids=named)
+        named = json_list(sorted(item_ids))
+        rows = self._sieve.rows(
+            self._reader, AUDIENCE_COLUMNS, _NAMED, "ORDER BY i.item_id", ids=named
+        )
         for item_id, *audience in rows:
             groups.setdefault((audience[0], audience[1]), []).append(item_id)
         return [tuple(window) for window in groups.values()]
 
     def _look_up_own(self, window: Window) -> str:
-        own = own_summaries(self._reader, self._who, window, "i.item_id")
+        own = summaries_of_exactly(self._reader, self._who, window, "i.item_id")
         return str(own[0][0]) if own else ""
 
     def _look_up_sources(self, position: int) -> frozenset[str]:
-        return frozenset(row[0] for row in self._reader.rows(SOURCES, (position,)))
+        return frozenset(row[0] for row in self._reader.rows(SOURCES_SQL, (position,)))
 
 
-def own_summaries(
-    reader: Reader, who: Asker, window: Sequence[str], what: str
+def summaries_of_exactly(
+    reader: Reader, who: Viewer, window: Sequence[str], what: str
 ) -> list[tuple[Any, ...]]:
     """The requested columns of each current summary of exactly these items, newest first."""
-    sieve = Sieve(who, Filter(retired=True))
-    exactly = f"{HOLDER} AND {_OF_NO_MORE}"
-    return sieve.rows(reader, what, exactly, "ORDER BY i.position DESC", ids=as_json(window))
+    sieve = VisibilityQuery(who, Filter(retired=True))
+    exactly = f"{COVERING_SUMMARY_SQL} AND {_OF_NO_MORE}"
+    return sieve.rows(reader, what, exactly, "ORDER BY i.position DESC", ids=json_list(window))
 
 
-def refused(reader: Reader, item_ids: Iterable[str], budget: int = SUMMARY_TOKENS) -> bool:
+def is_compression_refused(
+    reader: Reader, item_ids: Iterable[str], budget: int = SUMMARY_TOKENS
+) -> bool:
     """Whether the summariser refused the current versions of these items at this budget."""
     stream = window_stream(reader, item_ids, budget)
     return bool(reader.rows(f"SELECT 1 FROM log WHERE stream = ? AND {visible('log')}", (stream,)))  # noqa: S608
@@ -148,7 +156,7 @@ def refused(reader: Reader, item_ids: Iterable[str], budget: int = SUMMARY_TOKEN
 
 def window_stream(reader: Reader, item_ids: Iterable[str], budget: int = SUMMARY_TOKENS) -> str:
     """The stream for a window: the current versions of items, at a token budget."""
-    known: list[Any] = reader.rows(_VERSIONS, (as_json(sorted(set(item_ids))),))
+    known: list[Any] = reader.rows(_VERSIONS, (json_list(sorted(set(item_ids))),))
     if budget != SUMMARY_TOKENS:
         known = [*known, budget]
     return f"compression:{hashlib.sha256(msgspec.json.encode(known)).hexdigest()[:32]}"
@@ -162,34 +170,36 @@ def newest_version(item: str) -> str:
     )
 
 
-def as_json(values: Sequence[str] | Sequence[int]) -> str:
+def json_list(values: Sequence[str] | Sequence[int]) -> str:
     """Encode a list for SQL's `json_each`."""
     return msgspec.json.encode(list(values)).decode()
 
 
-AUDIENCE = """
+AUDIENCE_COLUMNS = """
 i.item_id, v.scope, (SELECT json_group_array(principal) FROM (
     SELECT principal FROM memory_witnesses w WHERE w.position = v.position ORDER BY principal))
 """
-SOURCES = "SELECT source_id FROM memory_sources WHERE position = ? ORDER BY source_id"
-IN_SIGHT = "EXISTS (SELECT 1 FROM temp.sight s WHERE s.branch = i.branch AND i.position <= s.cap)"
-OUT_OF_DATE = f"""
+SOURCES_SQL = "SELECT source_id FROM memory_sources WHERE position = ? ORDER BY source_id"
+IN_SIGHT_SQL = (
+    "EXISTS (SELECT 1 FROM temp.sight s WHERE s.branch = i.branch AND i.position <= s.cap)"
+)
+OUT_OF_DATE_SQL = f"""
 SELECT 1 FROM memory_sources o JOIN memory_items source ON source.item_id = o.source_id
 WHERE o.position = {{summary}} AND {visible("source")} AND NOT EXISTS (
     SELECT 1 FROM log_because b
     WHERE b.dependant = o.position AND b.source = {newest_version("source.position")})
 """  # noqa: S608 - our own conditions
-HOLDER = f"""
-i.kind = 'summary' AND NOT {RETIRED} AND i.position IN (
+COVERING_SUMMARY_SQL = f"""
+i.kind = 'summary' AND NOT {RETIRED_SQL} AND i.position IN (
     SELECT s.position FROM json_each(:ids) j JOIN memory_sources s ON s.source_id = j.value
     GROUP BY s.position HAVING count(*) = json_array_length(:ids))
-AND NOT EXISTS ({OUT_OF_DATE.format(summary="i.position")})
+AND NOT EXISTS ({OUT_OF_DATE_SQL.format(summary="i.position")})
 """  # noqa: S608 - our own conditions
 _OF_NO_MORE = """
 (SELECT count(*) FROM memory_sources s WHERE s.position = i.position) = json_array_length(:ids)
 """
 _NAMED = "i.item_id IN (SELECT value FROM json_each(:ids))"
-_HERE = f"i.item_id = :id AND NOT {RETIRED}"
+_HERE = f"i.item_id = :id AND NOT {RETIRED_SQL}"
 _MADE_OF = "SELECT position FROM memory_sources WHERE source_id = ? AND position > ?"
 _VERSIONS = f"""
 SELECT i.item_id, {newest_version("i.position")} FROM json_each(?) j
@@ -209,7 +219,7 @@ JOIN log l ON l.position = h.hidden_by WHERE h.position = ? AND l.kind = ? AND l
 """
 _GONE_SUMMARY = f"""
 SELECT i.position FROM memory_items i
-WHERE i.item_id = ? AND i.kind = 'summary' AND {IN_SIGHT} AND EXISTS (
+WHERE i.item_id = ? AND i.kind = 'summary' AND {IN_SIGHT_SQL} AND EXISTS (
     SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
     WHERE h.position = i.position)
 ORDER BY i.position DESC LIMIT 1

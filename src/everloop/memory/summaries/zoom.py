@@ -12,25 +12,25 @@ import msgspec
 from everloop.errors import Invalid, NotFound
 from everloop.log import Reader, visible
 from everloop.memory.model.events import Retired
-from everloop.memory.model.scopes import Asker
+from everloop.memory.model.scopes import Viewer
 from everloop.memory.projections.queries import (
-    COLUMNS,
+    ITEM_COLUMNS,
     Filter,
     Item,
-    Sieve,
-    complete,
-    find,
-    item_of,
+    VisibilityQuery,
+    find_item,
+    item_from_row,
+    load_details,
 )
 
 DEPTH_MAX = 16
 
-RETIRED = f"""
+RETIRED_SQL = f"""
 EXISTS (SELECT 1 FROM memory_marks m JOIN log l ON l.position = m.position
         WHERE m.item = i.position AND l.kind = '{Retired.wire}' AND {visible("m")})
 """  # noqa: S608 - of an item `i`; demoted is not retired
 _HOLDS = f"""
-i.position IN (SELECT position FROM memory_sources WHERE source_id = :id) AND NOT {RETIRED}
+i.position IN (SELECT position FROM memory_sources WHERE source_id = :id) AND NOT {RETIRED_SQL}
 """  # noqa: S608 - our own condition
 _BELOW = f"""
 WITH RECURSIVE below(item_id, source_id) AS (
@@ -46,40 +46,40 @@ SELECT item_id, source_id FROM below
 """  # noqa: S608 - our own conditions
 
 
-class Zoomed(msgspec.Struct, frozen=True):
+class ZoomedItem(msgspec.Struct, frozen=True):
     """An item with its depth below the starting point."""
 
     depth: int
     item: Item
 
     @property
-    def source(self) -> bool:
+    def is_source(self) -> bool:
         """Whether it is an original item and not a summary."""
         return not self.item.derived_from
 
 
-def unretired(reader: Reader, who: Asker, item_id: str) -> Item:
+def find_unretired(reader: Reader, who: Viewer, item_id: str) -> Item:
     """Find an item that is not retired; demoted items are found.
 
     Raises:
         NotFound: there is none that this asker may see.
     """
-    item = find(reader, who, item_id)
-    everything = Sieve(who, Filter(retired=True))
+    item = find_item(reader, who, item_id)
+    everything = VisibilityQuery(who, Filter(retired=True))
     if item.retired and everything.rows(
-        reader, "1", f"i.position = :at AND {RETIRED}", at=item.position
+        reader, "1", f"i.position = :at AND {RETIRED_SQL}", at=item.position
     ):
         raise NotFound(f"{item_id!r} was retired", hint="Remember it anew if you need it.")
     return item
 
 
-def chase(reader: Reader, who: Asker, item_id: str) -> Item:
+def chase(reader: Reader, who: Viewer, item_id: str) -> Item:
     """The topmost summary of an item: its newest summary, the newest summary of that, and so on.
 
     Raises:
         NotFound: there is no such item for this asker.
     """
-    item = find(reader, who, item_id)
+    item = find_item(reader, who, item_id)
     met = {item.item_id}
     while len(met) <= DEPTH_MAX:
         holder = _newest_holder(reader, who, item.item_id)
@@ -90,17 +90,17 @@ def chase(reader: Reader, who: Asker, item_id: str) -> Item:
     return item
 
 
-def zoom(reader: Reader, who: Asker, item_id: str) -> list[Zoomed]:
+def zoom(reader: Reader, who: Viewer, item_id: str) -> list[ZoomedItem]:
     """An item and all its sources, level by level, without duplicates, oldest first in a level.
 
     Raises:
         NotFound: there is no such item for this asker.
     """
-    level = [find(reader, who, item_id)]
+    level = [find_item(reader, who, item_id)]
     met = {item_id}
-    zoomed: list[Zoomed] = []
+    zoomed: list[ZoomedItem] = []
     for depth in range(DEPTH_MAX + 1):
-        zoomed += [Zoomed(depth, item) for item in level]
+        zoomed += [ZoomedItem(depth, item) for item in level]
         below = sorted({name for item in level for name in item.derived_from} - met)
         met.update(below)
         level = _load(reader, who, below)
@@ -109,7 +109,7 @@ def zoom(reader: Reader, who: Asker, item_id: str) -> list[Zoomed]:
     return zoomed
 
 
-def depth(reader: Reader, item_ids: Sequence[str]) -> int:
+def compression_depth(reader: Reader, item_ids: Sequence[str]) -> int:
     """The deepest nesting of summaries below these items.
 
     Raises:
@@ -119,10 +119,10 @@ def depth(reader: Reader, item_ids: Sequence[str]) -> int:
     for item_id, source_id in reader.rows(_BELOW, (_json(item_ids),)):
         made_of.setdefault(item_id, []).append(source_id)
     known: dict[str, int] = {}
-    return max((levels(made_of, item_id, known) for item_id in item_ids), default=0)
+    return max((count_levels(made_of, item_id, known) for item_id in item_ids), default=0)
 
 
-def levels(
+def count_levels(
     made_of: Mapping[str, Sequence[str]],
     item_id: str,
     known: dict[str, int],
@@ -144,25 +144,26 @@ def levels(
         )
     if item_id not in known:
         below = [
-            levels(made_of, source, known, (*path, item_id)) for source in made_of.get(item_id, ())
+            count_levels(made_of, source, known, (*path, item_id))
+            for source in made_of.get(item_id, ())
         ]
         known[item_id] = 1 + max(below) if below else 0
     return known[item_id]
 
 
-def _newest_holder(reader: Reader, who: Asker, item_id: str) -> Item | None:
-    sieve = Sieve(who, Filter(retired=True))
+def _newest_holder(reader: Reader, who: Viewer, item_id: str) -> Item | None:
+    sieve = VisibilityQuery(who, Filter(retired=True))
     newest = "ORDER BY i.position DESC LIMIT 1"
-    rows = sieve.rows(reader, COLUMNS, _HOLDS, newest, id=item_id)
-    return complete(reader, who, [item_of(row) for row in rows])[0] if rows else None
+    rows = sieve.rows(reader, ITEM_COLUMNS, _HOLDS, newest, id=item_id)
+    return load_details(reader, who, [item_from_row(row) for row in rows])[0] if rows else None
 
 
-def _load(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
-    sieve = Sieve(who, Filter(retired=True))
+def _load(reader: Reader, who: Viewer, item_ids: Sequence[str]) -> list[Item]:
+    sieve = VisibilityQuery(who, Filter(retired=True))
     where = "i.item_id IN (SELECT value FROM json_each(:ids))"
     rest = "ORDER BY i.happened_at, i.position"
-    rows = sieve.rows(reader, COLUMNS, where, rest, ids=_json(item_ids))
-    return complete(reader, who, [item_of(row) for row in rows])
+    rows = sieve.rows(reader, ITEM_COLUMNS, where, rest, ids=_json(item_ids))
+    return load_details(reader, who, [item_from_row(row) for row in rows])
 
 
 def _json(names: Sequence[str]) -> str:

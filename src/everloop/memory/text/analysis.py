@@ -19,44 +19,48 @@ from itertools import chain, filterfalse, islice, repeat
 from typing import Final, NamedTuple
 
 from everloop.memory.text.language import (
-    ENGLISH,
-    ENGLISH_ALONE,
-    FOREIGN,
-    GRAMMAR,
-    LETTERS,
-    POLITE,
-    TELLING,
+    ACCENTED_LETTERS,
+    DISTINCTIVE_WORDS,
+    ENGLISH_ONLY_STOP_WORDS,
+    ENGLISH_STOP_WORDS,
+    FOREIGN_STOP_WORDS,
+    POLITE_PRONOUNS,
+    STOP_WORDS_BY_LANGUAGE,
     Languages,
-    elided,
-    languages_of,
-    stems_in,
-    written_in,
+    find_elisions,
+    languages_of_question,
+    languages_of_text,
+    stem_in_language,
 )
-from everloop.memory.text.language import marks as marks_in
+from everloop.memory.text.language import language_terms as marks_in
 from everloop.memory.text.normalise import (
     accented_words,
-    small_letters,
-    spelt_without_umlauts,
-    unaccented,
-    visible,
-    without_umlauts,
+    lower_case,
+    strip_accents,
+    strip_invisible,
+    words_without_umlauts,
+    write_out_umlauts,
 )
 from everloop.memory.text.tokenise import (
     CHUNK,
     Token,
-    single,
+    single_word_stems,
     stem,
-    taken_apart,
-    tokens_in,
-    tokens_of,
+    tokenise,
+    tokenise_chunk,
+    tokenise_run,
 )
 
 TERMS_MAX: Final = 12  # terms of a question; also its phrases
-ASKED_KEPT: Final = 256  # analysed questions that are cached; each is needed for every hit shown
-ROWS_MAX: Final = 20_000  # that a question's terms may match together; BM25 has to score each
+QUESTIONS_CACHED: Final = (
+    256  # analysed questions that are cached; each is needed for every hit shown
+)
+MATCHED_ROWS_MAX: Final = (
+    20_000  # that a question's terms may match together; BM25 has to score each
+)
 
-STOP_WORDS: Final = ENGLISH  # questions drop them, items keep them for phrases
-EITHER: Final = "|"  # between alternative terms
+STOP_WORDS: Final = ENGLISH_STOP_WORDS  # questions drop them, items keep them for phrases
+ALTERNATIVE: Final = "|"  # between alternative terms
 
 _WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r"[\"“”«»]([^\"“”«»]+)[\"“”«»]")
@@ -72,7 +76,7 @@ class AnalysedText:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class QueryTerms:
     """The query terms and phrases of a question. Phrases are preferred, not required.
 
     A term may be several alternatives joined by `EITHER`: the stems of a word in several languages,
@@ -85,7 +89,7 @@ class Question:
     def match(self) -> str:
         """The FTS5 MATCH expression; empty if there are no terms."""
         quoted = [f'"{" ".join(phrase)}"' for phrase in self.phrases]
-        either = (term for terms in self.terms for term in terms.split(EITHER))
+        either = (term for terms in self.terms for term in terms.split(ALTERNATIVE))
         return " OR ".join([*quoted, *(f'"{term}"' for term in either)])
 
 
@@ -95,7 +99,7 @@ def analyse(text: str, languages: Languages | None = None) -> AnalysedText:
     return AnalysedText(tuple(words), tuple(marks))
 
 
-def document(text: str) -> str:
+def index_terms(text: str) -> str:
     """The index terms of a text as one string, ready for the FTS5 table."""
     words, marks = _terms(text)
     return " ".join([*words, *marks])
@@ -103,9 +107,9 @@ def document(text: str) -> str:
 
 def _terms(text: str, languages: Languages | None = None) -> tuple[list[str], Iterable[str]]:
     """The words of a text, and its distinct marks. No chunk reaches across white space."""
-    folded = unaccented(text)
+    folded = strip_accents(text)
     runs = folded.split()
-    known = list(map(single.get, runs))
+    known = list(map(single_word_stems.get, runs))
     words: list[str] = []
     marks: dict[str, None] = {}
     marks.update(dict.fromkeys(_umlaut_terms(text)))
@@ -116,63 +120,63 @@ def _terms(text: str, languages: Languages | None = None) -> tuple[list[str], It
         elif run.isdecimal() and run.isascii():
             words.append(run)
         else:
-            apart = taken_apart(run)
+            apart = tokenise_run(run)
             words += apart.words
             marks |= dict.fromkeys(apart.marks)
             foreign = foreign or apart.foreign
     if languages or (languages is None and (foreign or _perhaps_foreign(text, runs))):
         latin = _latin_words(folded)
-        languages = languages or written_in(latin, small_letters(text))
+        languages = languages or languages_of_text(latin, lower_case(text))
         marks |= dict.fromkeys(marks_in(latin, languages, accented_words(text)))
     return words, marks
 
 
-def written(text: str) -> Languages:
+def detect_text_languages(text: str) -> Languages:
     """The languages besides English that a text is indexed in."""
-    return written_in(_latin_words(unaccented(text)), small_letters(text))
+    return languages_of_text(_latin_words(strip_accents(text)), lower_case(text))
 
 
-@lru_cache(maxsize=ASKED_KEPT)
-def spoken(text: str) -> Languages | None:
+@lru_cache(maxsize=QUESTIONS_CACHED)
+def detect_question_languages(text: str) -> Languages | None:
     """The languages that a question may be in; () for English; None if its words do not show it."""
-    folded = unaccented(text)
+    folded = strip_accents(text)
     words = _WORD.findall(folded.casefold())
-    if TELLING.isdisjoint(words):  # as of most
-        return None if ENGLISH_ALONE.isdisjoint(words) else ()
-    return languages_of(_latin_words(folded))
+    if DISTINCTIVE_WORDS.isdisjoint(words):  # as of most
+        return None if ENGLISH_ONLY_STOP_WORDS.isdisjoint(words) else ()
+    return languages_of_question(_latin_words(folded))
 
 
-def said_as(terms: Iterable[str], text: str) -> list[str]:
+def words_with_terms(terms: Iterable[str], text: str) -> list[str]:
     """The words of a text, as they are written there, that have some of these terms."""
     said = _words_by_stem(text)
-    words = (word for term in terms for word in said.get(term.split(EITHER)[0], ()))
+    words = (word for term in terms for word in said.get(term.split(ALTERNATIVE)[0], ()))
     return list(dict.fromkeys(words))
 
 
-@lru_cache(maxsize=ASKED_KEPT)
+@lru_cache(maxsize=QUESTIONS_CACHED)
 def _words_by_stem(text: str) -> Mapping[str, Sequence[str]]:
     found: dict[str, list[str]] = {}
-    for word in dict.fromkeys(_WORD.findall(unicodedata.normalize("NFC", visible(text)))):
-        for term in taken_apart(unaccented(word)).words:
+    for word in dict.fromkeys(_WORD.findall(unicodedata.normalize("NFC", strip_invisible(text)))):
+        for term in tokenise_run(strip_accents(word)).words:
             found.setdefault(term, []).append(word)
     return found
 
 
 def _perhaps_foreign(text: str, runs: Iterable[str]) -> bool:
     """Whether a text without distinctive words may be in another language than English."""
-    if not text.isascii() and not LETTERS.isdisjoint(small_letters(text)):
+    if not text.isascii() and not ACCENTED_LETTERS.isdisjoint(lower_case(text)):
         return True
-    return ENGLISH_ALONE.isdisjoint(runs) and not FOREIGN.isdisjoint(runs)
+    return ENGLISH_ONLY_STOP_WORDS.isdisjoint(runs) and not FOREIGN_STOP_WORDS.isdisjoint(runs)
 
 
 def _latin_words(folded: str) -> list[str]:
     """The words of a text that are in Latin letters, not stemmed."""
-    words = (word for token in tokens_in(folded) for word in token.said)
-    return [word for word in words if word < "\u0370" and word.isalpha()] + elided(folded)
+    words = (word for token in tokenise(folded) for word in token.said)
+    return [word for word in words if word < "\u0370" and word.isalpha()] + find_elisions(folded)
 
 
-@lru_cache(maxsize=ASKED_KEPT)
-def question(text: str, languages: Languages = ()) -> Question:
+@lru_cache(maxsize=QUESTIONS_CACHED)
+def parse_question(text: str, languages: Languages = ()) -> QueryTerms:
     """Parse a question into query terms: no stop words, each term once, in reading order.
 
     A stop word counts as a name if it is capitalised inside a sentence or possessive ("Will's"),
@@ -180,17 +184,17 @@ def question(text: str, languages: Languages = ()) -> Question:
     are searched by their stems in English and all these languages. If the question is in one of
     them, the stop words of that language are dropped, unless capitalised inside a sentence.
     """
-    folded = unaccented(text)
+    folded = strip_accents(text)
     runs = folded.split()
-    known = list(map(single.get, runs, repeat("")))
+    known = list(map(single_word_stems.get, runs, repeat("")))
     if not languages and text.isascii() and "" not in known:  # as most are, once they were met
         terms = dict.fromkeys(filterfalse(STOP_STEMS.__contains__, known))
     else:
         terms = dict.fromkeys(_query_terms(folded, runs, _query_style(text, folded, languages)))
     if not terms:  # names first
-        tokens = tokens_in(folded)
+        tokens = tokenise(folded)
         terms = dict.fromkeys(term for token in tokens for term in (*token.names, *token.words))
-    return Question(tuple(terms), tuple(islice(_phrases(text), TERMS_MAX)))
+    return QueryTerms(tuple(terms), tuple(islice(_phrases(text), TERMS_MAX)))
 
 
 def _phrases(text: str) -> Iterable[tuple[str, ...]]:
@@ -212,8 +216,8 @@ def _query_style(text: str, folded: str, languages: Languages) -> _QueryStyle:
     """How the words of a question become terms in these languages."""
     if not languages:
         return _QueryStyle((), (), accented_words(text))
-    own = languages_of(_latin_words(folded)) or ()
-    stop_words = frozenset[str]().union(*(GRAMMAR[code] for code in own))
+    own = languages_of_question(_latin_words(folded)) or ()
+    stop_words = frozenset[str]().union(*(STOP_WORDS_BY_LANGUAGE[code] for code in own))
     return _QueryStyle(languages, stop_words, accented_words(text))
 
 
@@ -223,7 +227,7 @@ def _query_terms(folded: str, runs: Sequence[str], style: _QueryStyle) -> Iterat
     plain = not style.languages and not style.accented
     for run in runs:
         at = folded.index(run, at)
-        word = single.get(run) if plain else None
+        word = single_word_stems.get(run) if plain else None
         if word is None:
             yield from _run_terms(run, (folded, at), style)
         elif word not in STOP_STEMS:
@@ -235,7 +239,7 @@ def _run_terms(run: str, place: tuple[str, int], style: _QueryStyle) -> Iterator
     """The query terms of one run without spaces, at a place in a text."""
     folded, at = place
     for found in CHUNK.finditer(run):
-        for token in tokens_of(found.group()):
+        for token in tokenise_chunk(found.group()):
             telling = token.names or (style.stop_words and _is_capitalised(found.group()))
             named = bool(telling) and not _begins_sentence(folded, at + found.start())
             yield from token.wholes
@@ -251,23 +255,23 @@ def _alternatives(token: Token, style: _QueryStyle, *, named: bool) -> Iterator[
     umlaut is searched in its spelling without umlauts, too.
     """
     for word, said in zip(token.words, token.said or token.words, strict=True):
-        is_stop_word = said in style.stop_words and (not named or said in POLITE)
+        is_stop_word = said in style.stop_words and (not named or said in POLITE_PRONOUNS)
         if word not in STOP_STEMS and not is_stop_word:
             forms = _spellings(said, style.accented) if token.said else ()
             also = (stem(form) for form in forms[1:])
-            some = (stems_in(code, form) for code in style.languages for form in forms)
-            yield EITHER.join(dict.fromkeys((word, *also, *chain(*some))))
+            some = (stem_in_language(code, form) for code in style.languages for form in forms)
+            yield ALTERNATIVE.join(dict.fromkeys((word, *also, *chain(*some))))
 
 
 def _spellings(word: str, accented: Mapping[str, str]) -> tuple[str, ...]:
     """A word with its accents, and in its spelling without umlauts if it has one."""
     if word not in accented:  # as most are
         return (word,)
-    spelt = without_umlauts(accented[word])
+    spelt = write_out_umlauts(accented[word])
     return (accented[word], spelt) if spelt != accented[word] else (spelt,)
 
 
-def rarest(asked: Question, items_with: Mapping[str, int]) -> Question:
+def keep_rarest_terms(asked: QueryTerms, items_with: Mapping[str, int]) -> QueryTerms:
     """The question without its most common terms, so that its cost is bounded in a large memory.
 
     Drops terms that match no item, then keeps the rarest: at most `TERMS_MAX`, and only as many as
@@ -275,22 +279,22 @@ def rarest(asked: Question, items_with: Mapping[str, int]) -> Question:
     Reading order is kept.
     """
     held = [term for term in asked.terms if items_with.get(term, 0)]
-    if len(held) <= TERMS_MAX and sum(map(items_with.__getitem__, held)) <= ROWS_MAX:
-        return Question(tuple(held), asked.phrases)
+    if len(held) <= TERMS_MAX and sum(map(items_with.__getitem__, held)) <= MATCHED_ROWS_MAX:
+        return QueryTerms(tuple(held), asked.phrases)
     kept: set[str] = set()
     rows = 0
     for term in sorted(held, key=lambda term: (items_with[term], term))[:TERMS_MAX]:
         rows += items_with[term]
-        if kept and rows > ROWS_MAX:
+        if kept and rows > MATCHED_ROWS_MAX:
             break
         kept.add(term)
-    return Question(tuple(term for term in asked.terms if term in kept), asked.phrases)
+    return QueryTerms(tuple(term for term in asked.terms if term in kept), asked.phrases)
 
 
 def _umlaut_terms(text: str) -> Iterator[str]:
     """The terms of words with an umlaut, in their spelling without umlauts."""
-    for word in spelt_without_umlauts(text):
-        yield from (term for token in tokens_of(word) for term in token.words)
+    for word in words_without_umlauts(text):
+        yield from (term for token in tokenise_chunk(word) for term in token.words)
 
 
 def _is_capitalised(chunk: str) -> bool:

@@ -12,13 +12,13 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
 
-from everloop.memory.text.normalise import unaccented
+from everloop.memory.text.normalise import strip_accents
 
 DISTINCTIVE_MIN, STOP_WORDS_MIN = (
     2,
     3,
 )  # distinctive stop words that decide; or one among so many stop words
-MARK: Final = "§"  # before a language code, in terms of that language
+LANGUAGE_MARK: Final = "§"  # before a language code, in terms of that language
 QUESTION_LANGUAGES_MAX = 3  # languages that a question may be in at once
 TEXT_LANGUAGES_MAX = 5  # languages that a text may be indexed in at once
 
@@ -147,8 +147,10 @@ _GRAMMAR: Final = {
     ),
 }
 LANGUAGES: Final = tuple(_GRAMMAR)
-GRAMMAR: Final = {code: frozenset(words.split()) for code, (_, words) in _GRAMMAR.items()}
-ENGLISH: Final = frozenset(
+STOP_WORDS_BY_LANGUAGE: Final = {
+    code: frozenset(words.split()) for code, (_, words) in _GRAMMAR.items()
+}
+ENGLISH_STOP_WORDS: Final = frozenset(
     """
     a about also am an and any are as at be been being but by can could d did do does doing done
     for from had has have having he her here him his how i if in into is it its just ll m may me
@@ -157,10 +159,12 @@ ENGLISH: Final = frozenset(
     where which who whom whose why will with would you your yours
     """.split()  # noqa: SIM905  # 130 quoted words are harder to read
 )
-_ELSEWHERE: Final = frozenset[str]().union(*GRAMMAR.values())
-FOREIGN: Final = _ELSEWHERE - ENGLISH
-ENGLISH_ALONE: Final = ENGLISH - _ELSEWHERE  # "in" and "was" are German as well
-POLITE: Final = frozenset("de dein dich dir du ihr lei sie".split())  # noqa: SIM905  # as capitals
+_ELSEWHERE: Final = frozenset[str]().union(*STOP_WORDS_BY_LANGUAGE.values())
+FOREIGN_STOP_WORDS: Final = _ELSEWHERE - ENGLISH_STOP_WORDS
+ENGLISH_ONLY_STOP_WORDS: Final = (
+    ENGLISH_STOP_WORDS - _ELSEWHERE
+)  # "in" and "was" are German as well
+POLITE_PRONOUNS: Final = frozenset("de dein dich dir du ihr lei sie".split())  # noqa: SIM905  # as capitals
 
 # By language code: the letters it has beyond those of English.
 _LETTERS: Final = {
@@ -181,7 +185,7 @@ _LETTERS: Final = {
     "tr": "çğışöü",
 }
 _LETTERS_OF: Final = {code: frozenset(letters) for code, letters in _LETTERS.items()}
-LETTERS: Final = frozenset[str]().union(*_LETTERS_OF.values())
+ACCENTED_LETTERS: Final = frozenset[str]().union(*_LETTERS_OF.values())
 
 # Not distinctive: they are English words, names or abbreviations as well.
 _ALSO_ENGLISH: Final = frozenset(
@@ -199,7 +203,7 @@ _ALSO_ENGLISH: Final = frozenset(
     """.split()  # noqa: SIM905  # as above
 )
 
-TELLING: Final = FOREIGN - _ALSO_ENGLISH
+DISTINCTIVE_WORDS: Final = FOREIGN_STOP_WORDS - _ALSO_ENGLISH
 
 # Elisions in French or Italian: "j'ai", "qu'il". As stop words they keep the apostrophe.
 _ELIDED = re.compile(r"\b([cjln]|qu)['\u2019](?=[aeiouyh])", re.IGNORECASE)
@@ -207,20 +211,20 @@ _ELIDED = re.compile(r"\b([cjln]|qu)['\u2019](?=[aeiouyh])", re.IGNORECASE)
 _Stemmer: Any = import_module("Stemmer").Stemmer  # PyStemmer: C, no types; the cache is ours
 
 
-def elided(text: str) -> list[str]:
+def find_elisions(text: str) -> list[str]:
     """The elided words of a text ("j'", "qu'"), each with its apostrophe."""
     return [f"{word.lower()}'" for word in _ELIDED.findall(text)]
 
 
-def languages_of(words: Collection[str]) -> Languages | None:
+def languages_of_question(words: Collection[str]) -> Languages | None:
     """Detect the languages of a question by its words; () for English; None if it is unclear."""
     said = frozenset(words)
-    english = len(said & ENGLISH)
-    otherwise = None if said.isdisjoint(ENGLISH_ALONE) else ()
-    if said.isdisjoint(FOREIGN):
+    english = len(said & ENGLISH_STOP_WORDS)
+    otherwise = None if said.isdisjoint(ENGLISH_ONLY_STOP_WORDS) else ()
+    if said.isdisjoint(FOREIGN_STOP_WORDS):
         return otherwise
-    stop_words = {code: said & grammar for code, grammar in GRAMMAR.items()}
-    scores = {code: (len(some), len(some & TELLING)) for code, some in stop_words.items()}
+    stop_words = {code: said & grammar for code, grammar in STOP_WORDS_BY_LANGUAGE.items()}
+    scores = {code: (len(some), len(some & DISTINCTIVE_WORDS)) for code, some in stop_words.items()}
     most, telling = max(scores.values())
     if most <= english:
         return otherwise
@@ -229,52 +233,54 @@ def languages_of(words: Collection[str]) -> Languages | None:
     return best if sure and len(best) <= QUESTION_LANGUAGES_MAX else None
 
 
-def written_in(words: Collection[str], letters: Collection[str]) -> Languages:
+def languages_of_text(words: Collection[str], letters: Collection[str]) -> Languages:
     """Detect the languages of a text by its words and its letters; () if it is English.
 
     One distinctive word or letter is enough, unless about as many words are English: indexing a
     text in a wrong language costs little, and in a missing one inflected words are not found.
     """
-    said, accents = frozenset(words), LETTERS.intersection(letters)
-    stop_words = {code: said & grammar for code, grammar in GRAMMAR.items()}
+    said, accents = frozenset(words), ACCENTED_LETTERS.intersection(letters)
+    stop_words = {code: said & grammar for code, grammar in STOP_WORDS_BY_LANGUAGE.items()}
     scores = {
-        code: (len(some) + seen, len(some & TELLING) + seen)
+        code: (len(some) + seen, len(some & DISTINCTIVE_WORDS) + seen)
         for code, some in stop_words.items()
         for seen in (len(accents & _LETTERS_OF[code]),)
     }
     most, telling = max(scores.values())
     best = tuple(code for code, counts in scores.items() if counts == (most, telling))
-    english = said & ENGLISH
-    others = min(len(english - GRAMMAR[code]) for code in best)
+    english = said & ENGLISH_STOP_WORDS
+    others = min(len(english - STOP_WORDS_BY_LANGUAGE[code]) for code in best)
     sure = telling or (most >= STOP_WORDS_MIN and not english)
     fits = most > len(english) and most >= 2 * others
     return best if sure and fits and len(best) <= TEXT_LANGUAGES_MAX else ()
 
 
-def marks(words: Sequence[str], languages: Languages, accented: Mapping[str, str]) -> Iterator[str]:
+def language_terms(
+    words: Sequence[str], languages: Languages, accented: Mapping[str, str]
+) -> Iterator[str]:
     """Index terms of words in these languages: a mark for each language, and stems in it.
 
     Stop words are left out. Stems carry their language, so none is taken for a word of another one.
     `accented` are the words that had accents, by their form without.
     """
     for code in languages:
-        grammar = GRAMMAR[code]
-        yield MARK + code
+        grammar = STOP_WORDS_BY_LANGUAGE[code]
+        yield LANGUAGE_MARK + code
         for word in words:
             if word not in grammar and word.isalpha():
-                yield from stems_in(code, accented.get(word, word))
+                yield from stem_in_language(code, accented.get(word, word))
 
 
 @lru_cache(maxsize=50_000)
-def stems_in(code: str, word: str) -> tuple[str, ...]:
+def stem_in_language(code: str, word: str) -> tuple[str, ...]:
     """Stem a word in a language, with and without its accents; stems carry the language code.
 
     Endings depend on the vowels of a word, so a Turkish word without its dots has other ones; but a
     question typed without accents should find it, too.
     """
-    stemmer, plain = _stemmer(code), unaccented(word)
-    stems = (stemmer.stemWord(plain), unaccented(stemmer.stemWord(word)))
-    return tuple(f"{MARK}{code}{stem}" for stem in dict.fromkeys(stems))
+    stemmer, plain = _stemmer(code), strip_accents(word)
+    stems = (stemmer.stemWord(plain), strip_accents(stemmer.stemWord(word)))
+    return tuple(f"{LANGUAGE_MARK}{code}{stem}" for stem in dict.fromkeys(stems))
 
 
 @lru_cache

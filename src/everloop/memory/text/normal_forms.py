@@ -23,7 +23,7 @@ from everloop.memory.text.calendar_names import (
 
 BEFORE, AFTER = 28, 24  # at most so many letters of a date before and after one of its digits
 ANY_DATE: Final = "0000-00-00"  # replaces every date, where it does not matter which
-NUMBERS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5} | {
+NUMBER_WORDS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5} | {
     "six": 6,
     "seven": 7,
     "eight": 8,
@@ -34,31 +34,31 @@ NUMBERS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "f
 }
 
 Reading = tuple[int, int, int]  # year, month and day; 0 for what was not said
-Readings = tuple[Reading, ...]  # several if the date is ambiguous
+DateReadings = tuple[Reading, ...]  # several if the date is ambiguous
 
 
 class NormalisedText(NamedTuple):
     """A text in normal form, and the dates in it, in order."""
 
     text: str
-    dates: tuple[Readings, ...] = ()
+    dates: tuple[DateReadings, ...] = ()
 
 
-def in_one_form(text: str) -> NormalisedText:
+def normalise_values(text: str) -> NormalisedText:
     """Rewrite every date, hour and number of a text in normal form."""
-    found: list[Readings] = []
+    found: list[DateReadings] = []
     dated = _replace_near_digits(_DATES, lambda one: _write_date(one, found), text)
     return NormalisedText(_normalise_numbers(dated), (*found,))
 
 
-def undated(text: str) -> str:
-    """Like `in_one_form`, with every date replaced by `ANY_DATE`."""
+def mask_dates(text: str) -> str:
+    """Like `normalise_values`, with every date replaced by `ANY_DATE`."""
     return _normalise_numbers(_replace_near_digits(_DATES, _mask_date, text))
 
 
 def _normalise_numbers(text: str) -> str:
     """The text with its hours and numbers in normal form."""
-    counted = _WORD.sub(lambda word: str(NUMBERS[word.group().casefold()]), text)
+    counted = _WORD.sub(lambda word: str(NUMBER_WORDS[word.group().casefold()]), text)
     return _replace_near_digits(_NUMBERS, _write_number, counted)
 
 
@@ -88,17 +88,17 @@ def _ranges_near_digits(text: str) -> Iterator[tuple[int, int]]:
         yield begins, ends
 
 
-def may_agree(one: tuple[Readings, ...], other: tuple[Readings, ...]) -> bool:
+def dates_may_agree(one: tuple[DateReadings, ...], other: tuple[DateReadings, ...]) -> bool:
     """Whether two lists of dates may be equal, given that dates may be incomplete or ambiguous."""
     return len(one) == len(other) and all(map(_may_be_equal, one, other))
 
 
-def is_unclear(dates: tuple[Readings, ...]) -> bool:
+def has_ambiguous_date(dates: tuple[DateReadings, ...]) -> bool:
     """Whether one of the dates is ambiguous."""
     return any(len(readings) > 1 for readings in dates)
 
 
-def _may_be_equal(one: Readings, other: Readings) -> bool:
+def _may_be_equal(one: DateReadings, other: DateReadings) -> bool:
     if len(one) == len(other) > 1:  # both ambiguous: assume the same order of day and month
         return one == other
     return any(_is_compatible(a, b) for a in one for b in other)
@@ -134,7 +134,7 @@ _DATES = re.compile(
 )
 
 
-def _write_date(match: re.Match[str], found: list[Readings]) -> str:
+def _write_date(match: re.Match[str], found: list[DateReadings]) -> str:
     readings = list(_readings(match))
     if readings:
         found.append((*readings,))

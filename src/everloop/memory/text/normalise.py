@@ -46,7 +46,7 @@ _FOLDED: Final = _Folding(
 )
 
 
-def unaccented(text: str) -> str:
+def strip_accents(text: str) -> str:
     """Strip accents of Latin, Greek and Cyrillic, and vowel signs of Hebrew and Arabic.
 
     The short i of Cyrillic stays: it is a letter of its own. So do marks of other scripts.
@@ -54,16 +54,16 @@ def unaccented(text: str) -> str:
     """
     if text.isascii():
         return text
-    bare = _VOWEL_SIGNS.sub("", visible(text))
+    bare = _VOWEL_SIGNS.sub("", strip_invisible(text))
     return unicodedata.normalize("NFKC", bare).translate(_FOLDED)
 
 
-def visible(text: str) -> str:
+def strip_invisible(text: str) -> str:
     """The text without invisible characters inside its words."""
     return _INVISIBLE.sub("", text)
 
 
-def small_letters(text: str) -> str:
+def lower_case(text: str) -> str:
     """The text in lower case, with accents."""
     return unicodedata.normalize("NFC", text).lower()
 
@@ -72,19 +72,19 @@ def accented_words(text: str) -> dict[str, str]:
     """The words of a text that have accents, in lower case, by their form without accents."""
     if text.isascii():
         return {}
-    whole = unicodedata.normalize("NFKC", visible(text)).casefold().replace(_DOT_ABOVE, "")
-    return {unaccented(word): word for word in _WORD.findall(whole) if not word.isascii()}
+    whole = unicodedata.normalize("NFKC", strip_invisible(text)).casefold().replace(_DOT_ABOVE, "")
+    return {strip_accents(word): word for word in _WORD.findall(whole) if not word.isascii()}
 
 
-def without_umlauts(word: str) -> str:
+def write_out_umlauts(word: str) -> str:
     """A word spelt without umlauts: Koeln for Köln."""
     return word.translate(_SPELT)
 
 
-def spelt_without_umlauts(text: str) -> Iterator[str]:
+def words_without_umlauts(text: str) -> Iterator[str]:
     """The words of a text that have an umlaut, spelt without it."""
     if text.isascii():
         return
     yield from map(
-        without_umlauts, _WITH_UMLAUT.findall(unicodedata.normalize("NFC", visible(text)))
+        write_out_umlauts, _WITH_UMLAUT.findall(unicodedata.normalize("NFC", strip_invisible(text)))
     )

@@ -10,7 +10,7 @@ _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")  # noqa: RUF001 - full-width marks are meant
 
 
-def passages(text: str) -> list[str]:
+def split_passages(text: str) -> list[str]:
     """Split a text into passages, in order; only white space between them is dropped."""
     if len(text) <= PASSAGE_CHARACTERS:
         return [text]

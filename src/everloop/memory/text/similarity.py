@@ -17,7 +17,13 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from everloop.memory.text.analysis import analyse
-from everloop.memory.text.normal_forms import Readings, in_one_form, is_unclear, may_agree, undated
+from everloop.memory.text.normal_forms import (
+    DateReadings,
+    dates_may_agree,
+    has_ambiguous_date,
+    mask_dates,
+    normalise_values,
+)
 
 REPEATS = 0.9  # share of common word pairs from which on one text repeats or varies another
 SAME_TOPIC = (
@@ -75,13 +81,13 @@ _INTRODUCTION = re.compile(
 )
 
 
-def likeness(one: str, other: str) -> tuple[TextRelation, float]:
+def compare_texts(one: str, other: str) -> tuple[TextRelation, float]:
     """Compare two texts: how one relates to the other, and their similarity from 0 to 1."""
     a, b = _analyse(one), _analyse(other)
-    if a.dates == b.dates or not may_agree(a.dates, b.dates):
+    if a.dates == b.dates or not dates_may_agree(a.dates, b.dates):
         return _compare(a, b)
     how, shared = _compare(_analyse(one, dated=False), _analyse(other, dated=False))
-    unclear = how == "varies" and (is_unclear(a.dates) or is_unclear(b.dates))
+    unclear = how == "varies" and (has_ambiguous_date(a.dates) or has_ambiguous_date(b.dates))
     return "differs" if unclear else how, shared
 
 
@@ -93,7 +99,7 @@ def _compare(a: "_Analysed", b: "_Analysed") -> tuple[TextRelation, float]:
     turned = _has_opposite(a.words, b.words) or _is_negated(a.plain) != _is_negated(b.plain)
     same = not turned and _values(a.plain) == _values(b.plain)
     near: TextRelation = "varies" if same and shared >= REPEATS else "differs"
-    if near == "varies" and a.bare == b.bare and spelt(a.spoken) == spelt(b.spoken):
+    if near == "varies" and a.bare == b.bare and exact_words(a.spoken) == exact_words(b.spoken):
         return "repeats", shared
     if same and (near == "differs" or not _both_differ(a.bare, b.bare)):
         return near, shared
@@ -111,7 +117,7 @@ class _Analysed(NamedTuple):
 
     spoken: str  # without introductory words
     plain: str  # `spoken`, with dates and numbers in normal form
-    dates: tuple[Readings, ...]
+    dates: tuple[DateReadings, ...]
     words: tuple[str, ...]  # of `plain`
     bare: tuple[str, ...]  # `words` without articles and the like
     pairs: set[tuple[str, ...]]
@@ -123,7 +129,7 @@ class _Analysed(NamedTuple):
 @lru_cache(maxsize=TEXTS_CACHED)
 def _analyse(text: str, *, dated: bool = True) -> _Analysed:
     """Analyse a text. Cached, because one text is compared with several."""
-    formed, dates = in_one_form(text) if dated else (undated(text), ())
+    formed, dates = normalise_values(text) if dated else (mask_dates(text), ())
     words, spoken = analyse(formed).words, _write_out(text)
     plain = spoken if formed == text else _write_out(formed)
     said = words if plain == formed else analyse(plain).words
@@ -152,7 +158,7 @@ def _values(text: str) -> tuple[list[str], list[str], list[str]]:
     return sorted(numbers), sorted(names), sorted(_OPERATOR.findall(text))
 
 
-def spelt(text: str) -> list[str]:
+def exact_words(text: str) -> list[str]:
     """The words of a text in lower case, without articles and the like.
 
     A word with a digit or a sign stays exactly as it is: a password, an address, a path, code.

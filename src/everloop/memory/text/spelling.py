@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 LENGTH_MIN, LENGTH_MAX = 4, 20  # of words that are corrected
-DOUBLED_MIN, OTHER_MIN = 5, 7  # shortest words for an added or dropped letter, and for a wrong one
+DOUBLED_MIN, WRONG_LETTER_MIN = (
+    5,
+    7,
+)  # shortest words for an added or dropped letter, and for a wrong one
 TWO_BYTES_END: Final = "\uffff"  # letters from here on need more than two bytes
 
 Letters = NDArray[np.uint16]
@@ -21,7 +24,7 @@ def may_be_misspelt(word: str) -> bool:
     return LENGTH_MIN <= len(word) <= LENGTH_MAX and word.isalpha() and max(word) < TWO_BYTES_END
 
 
-class Spelling:
+class SpellingIndex:
     """An index of words by their letters, from the front and from the back."""
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -29,7 +32,7 @@ class Spelling:
         self._lengths = np.fromiter(map(len, self._words), np.int64, len(self._words))
         self._front, self._back = _letters(self._words), _letters([w[::-1] for w in self._words])
 
-    def near(self, word: str) -> list[str]:
+    def similar_words(self, word: str) -> list[str]:
         """The words that differ from this one by one typing error.
 
         Short words often differ by one letter from others, so for these only swapped and doubled
@@ -46,7 +49,7 @@ class Spelling:
         good[good] = (letters[good, at] == own[at + 1]) & (letters[good, at + 1] == own[at])
         if size >= DOUBLED_MIN:  # a doubled letter: the equal parts before and after overlap
             good |= (lengths != size) & (front + back >= shorter + 1)
-        if size >= OTHER_MIN:
+        if size >= WRONG_LETTER_MIN:
             good |= (front + back >= longer - 1) & (front < longer)
         return [self._words[place] for place in some[good].tolist()]
 

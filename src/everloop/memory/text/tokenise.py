@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
-from everloop.memory.text.language import ENGLISH, TELLING, elided
+from everloop.memory.text.language import DISTINCTIVE_WORDS, ENGLISH_STOP_WORDS, find_elisions
 
 WHOLE_LENGTH_MAX: Final = 64
 SINGLE_WORDS_CACHED: Final = 50_000  # cached runs that are a single word
@@ -58,7 +58,7 @@ class Token(NamedTuple):
 
 
 @lru_cache(maxsize=50_000)
-def tokens_of(chunk: str) -> tuple[Token, ...]:
+def tokenise_chunk(chunk: str) -> tuple[Token, ...]:
     """Tokenise a chunk. Cached, because most chunks occur again and again."""
     plain = chunk.isdigit() or (chunk.isalpha() and chunk.islower())
     if plain and chunk.isascii():  # as most are
@@ -66,18 +66,18 @@ def tokens_of(chunk: str) -> tuple[Token, ...]:
     return tuple(_tokenise_scripts(chunk))
 
 
-def tokens_in(text: str) -> list[Token]:
+def tokenise(text: str) -> list[Token]:
     """Tokenise a text, chunk by chunk."""
-    return [token for chunk in CHUNK.findall(text) for token in tokens_of(chunk)]
+    return [token for chunk in CHUNK.findall(text) for token in tokenise_chunk(chunk)]
 
 
 # Cache of the stems of runs that are one word without marks, as most are; none that shows another
 # language than English. A plain dict without LRU order, because each new item needs thousands of
 # lookups.
-single: dict[str, str] = {}
+single_word_stems: dict[str, str] = {}
 
 
-class Apart(NamedTuple):
+class RunTokens(NamedTuple):
     """The tokens of one run between two spaces."""
 
     words: tuple[str, ...]
@@ -85,21 +85,23 @@ class Apart(NamedTuple):
     foreign: bool  # whether one of the words shows another language than English
 
 
-def taken_apart(run: str) -> Apart:
+def tokenise_run(run: str) -> RunTokens:
     """Tokenise a run between two spaces."""
     return _cached_run(run) if len(run) <= WHOLE_LENGTH_MAX else _tokenise_run(run)
 
 
-def _tokenise_run(run: str) -> Apart:
-    tokens = tokens_in(run)
+def _tokenise_run(run: str) -> RunTokens:
+    tokens = tokenise(run)
     words = tuple(word for token in tokens for word in token.words)
     marks = tuple(mark for token in tokens for mark in (*token.wholes, *token.names))
-    foreign = any(not TELLING.isdisjoint(token.said) for token in tokens) or bool(elided(run))
+    foreign = any(not DISTINCTIVE_WORDS.isdisjoint(token.said) for token in tokens) or bool(
+        find_elisions(run)
+    )
     if len(words) == 1 and not marks and not foreign:
-        if len(single) >= SINGLE_WORDS_CACHED:
-            single.clear()
-        single[run] = words[0]
-    return Apart(words, marks, foreign)
+        if len(single_word_stems) >= SINGLE_WORDS_CACHED:
+            single_word_stems.clear()
+        single_word_stems[run] = words[0]
+    return RunTokens(words, marks, foreign)
 
 
 _cached_run = lru_cache(maxsize=RUNS_CACHED)(_tokenise_run)
@@ -160,7 +162,7 @@ def _whole_terms(segments: Sequence[str], parts: Sequence[str]) -> Iterable[str]
 def _name_terms(parts: Sequence[str]) -> Iterable[str]:
     """Stop words spelt like a name: "Will", but not "will", "WILL" or "I"."""
     for part in parts:
-        if part.istitle() and len(part) > 1 and part.casefold() in ENGLISH:
+        if part.istitle() and len(part) > 1 and part.casefold() in ENGLISH_STOP_WORDS:
             yield NAME_MARK + part.casefold()
 
 

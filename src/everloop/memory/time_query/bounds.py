@@ -10,9 +10,9 @@ from typing import Final
 
 from dateutil.relativedelta import relativedelta
 
-from everloop.memory.text.normal_forms import NUMBERS
-from everloop.memory.time_query.certainty import FROM_NOW, WEEKLY, period
-from everloop.memory.time_query.intervals import ANY_YEAR, DAY, Stretch, day
+from everloop.memory.text.normal_forms import NUMBER_WORDS
+from everloop.memory.time_query.certainty import RELATIVE_PATTERN, WEEKDAY_PATTERN, recurrence
+from everloop.memory.time_query.intervals import ANY_YEAR, DAY, Interval, day_interval
 
 OpenInterval = tuple[datetime | None, datetime | None]
 
@@ -26,7 +26,7 @@ class Bound:
     count: int = 0
     unit: str = ""
 
-    def of(self, start: datetime, end: datetime) -> OpenInterval:
+    def apply(self, start: datetime, end: datetime) -> OpenInterval:
         """Apply the bound to the interval [start, end) of an expression."""
         if self.count:
             return self._offset(start, end)
@@ -41,11 +41,13 @@ class Bound:
             "from": (start, None),
         }.get(self.side, (start, end))
 
-    def _offset(self, start: datetime, end: datetime) -> Stretch:
+    def _offset(self, start: datetime, end: datetime) -> Interval:
         """The interval so many days, weeks or months before or after."""
         before = self.side == "before"
         if self.unit in {"day", "night"}:
-            return day(start - self.count * DAY if before else end + (self.count - 1) * DAY)
+            return day_interval(
+                start - self.count * DAY if before else end + (self.count - 1) * DAY
+            )
         step = relativedelta(weeks=self.count)
         if self.unit == "month":
             step = relativedelta(months=self.count)
@@ -53,32 +55,32 @@ class Bound:
         return (start - step - margin, start) if before else (end, end + step + margin)
 
 
-def bound(before: str, after: str) -> Bound:
+def parse_bound(before: str, after: str) -> Bound:
     """Parse the bound of an expression from the words before and after it."""
     if away := _OFFSET.search(before):
         words = away["count"].casefold()
-        count = int(words) if words.isdigit() else NUMBERS.get(words, 1)  # "the day before"
+        count = int(words) if words.isdigit() else NUMBER_WORDS.get(words, 1)  # "the day before"
         side, unit = away["side"].casefold(), away["unit"].casefold()
         return Bound(side, len(before) - away.start(), count, unit)
     found = _BOUND.search(before)
     if not found:
         return Bound()
-    side, length = SIDES[found["word"].casefold()], len(before) - found.start()
+    side, length = BOUND_SIDES[found["word"].casefold()], len(before) - found.start()
     if side == "from" and _FROM_THEN.search(before) and not _ONWARDS.match(after):
         return Bound("", length)  # "my notes from March" are those of March
     return Bound(side, length)
 
 
-def joins(side: str, between: str) -> bool:
+def is_range(side: str, between: str) -> bool:
     """Whether two expressions are the ends of one interval, by the words between them."""
     join = _JOIN.fullmatch(between)
     return join is not None and (side in {"between", "from"} or not (side or join["both"]))
 
 
-def joined(first: str, second: str, one: Stretch, other: Stretch) -> Stretch:
+def join_range(first: str, second: str, one: Interval, other: Interval) -> Interval:
     """The interval from one expression to the other. A year given only once counts for both."""
     start, end = one[0], other[1]
-    from_now = FROM_NOW.search(first) or FROM_NOW.search(second)
+    from_now = RELATIVE_PATTERN.search(first) or RELATIVE_PATTERN.search(second)
     years = bool(re.search(ANY_YEAR, first)), bool(re.search(ANY_YEAR, second))
     if years == (False, True):
         start += relativedelta(year=end.year)
@@ -86,14 +88,14 @@ def joined(first: str, second: str, one: Stretch, other: Stretch) -> Stretch:
     elif years == (True, False) and not from_now:
         end += relativedelta(year=start.year)
         end += relativedelta(years=end <= start)
-    elif other[0] < start and not any(years) and (WEEKLY.search(first) or not from_now):
-        return start - period(first), end
+    elif other[0] < start and not any(years) and (WEEKDAY_PATTERN.search(first) or not from_now):
+        return start - recurrence(first), end
     if start >= end or other[0] < start < other[1]:
         return min(one[0], other[0]), max(one[1], other[1])
     return start, end
 
 
-SIDES: Final = (
+BOUND_SIDES: Final = (
     dict.fromkeys(("before", "prior to", "vor", "avant"), "before")
     | dict.fromkeys(("until", "till", "up to", "by", "bis", "jusqu'au"), "until")
     | dict.fromkeys(("after", "nach", "après"), "after")
@@ -102,7 +104,7 @@ SIDES: Final = (
     | {"from": "from", "around": "around"}
 )
 _BOUND = re.compile(
-    rf"\b(?P<word>{'|'.join(SIDES)})(?: about| around| dem| zum| le| l['\u2019])? ?$",
+    rf"\b(?P<word>{'|'.join(BOUND_SIDES)})(?: about| around| dem| zum| le| l['\u2019])? ?$",
     re.IGNORECASE,
 )
 # "two days before Christmas" is one day, not an open interval.

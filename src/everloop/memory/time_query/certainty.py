@@ -12,20 +12,20 @@ from typing import Final
 
 from dateutil.relativedelta import relativedelta
 
-from everloop.memory.text.analysis import ASKED_KEPT
+from everloop.memory.text.analysis import QUESTIONS_CACHED
 from everloop.memory.text.calendar_names import FRENCH_DAY, FULL_DAY, GERMAN_DAY
 from everloop.memory.time_query.expressions import SHORT_DAY
-from everloop.memory.time_query.intervals import ANY_YEAR, Stretch
+from everloop.memory.time_query.intervals import ANY_YEAR, Interval
 
-REACH = 240  # characters within which a German verb must come
+GERMAN_VERB_DISTANCE_MAX = 240  # characters within which a German verb must come
 _YEARLONG: Final = timedelta(days=365)
-GERMAN_TELLING = "gesagt|erzählt|geschrieben|erwähnt|besprochen|notiert"
-FRENCH_TELLING = "dit|raconté|écrit|mentionné|noté|décidé"
-GERMAN_HAPPENED = "passiert|geschehen|geändert|verändert"
-FRENCH_HAPPENED = "passé|arrivé|changé"
+GERMAN_SPEECH_VERBS = "gesagt|erzählt|geschrieben|erwähnt|besprochen|notiert"
+FRENCH_SPEECH_VERBS = "dit|raconté|écrit|mentionné|noté|décidé"
+GERMAN_EVENT_VERBS = "passiert|geschehen|geändert|verändert"
+FRENCH_EVENT_VERBS = "passé|arrivé|changé"
 
 
-@lru_cache(maxsize=ASKED_KEPT)
+@lru_cache(maxsize=QUESTIONS_CACHED)
 def asks_what_was_said(text: str) -> bool:
     """Whether a question is about what somebody said, wrote or noted."""
     return _TOLD.search(text) is not None
@@ -41,32 +41,36 @@ def asks_what_happened(text: str) -> bool:
     return _OPEN.search(text) is not None
 
 
-def is_claimed(before: str) -> bool:
+def is_reported(before: str) -> bool:
     """Whether the words before a time make it part of a reported statement."""
     return _CLAIMED.search(before) is not None
 
 
-def period(words: str) -> relativedelta:
+def recurrence(words: str) -> relativedelta:
     """The period after which the same words mean the next date: a week, a month or a year."""
-    if WEEKLY.search(words):
+    if WEEKDAY_PATTERN.search(words):
         return relativedelta(weeks=1)
     return relativedelta(months=1) if _MONTHLY.fullmatch(words) else relativedelta(years=1)
 
 
-def is_sure(before: str, words: str, side: str, interval: Stretch, now: datetime) -> bool:
+def is_certain(before: str, words: str, side: str, interval: Interval, now: datetime) -> bool:
     """Whether a time expression certainly says when something was said, and is unambiguous."""
     start, namesake = interval[0], _NAMESAKE.search(before + words)
-    if is_claimed(before) or (_TOPIC.search(before) and not _LEFT_OVER.search(before)):
+    if is_reported(before) or (_TOPIC.search(before) and not _LEFT_OVER.search(before)):
         return False
     if namesake and words in namesake.groups():
         return False
     if not side and interval[1] - start >= _YEARLONG and _ABOUT.search(before):
-        return FROM_NOW.search(words) is not None
+        return RELATIVE_PATTERN.search(words) is not None
     if words.casefold().endswith("ago"):
         return not _LIMIT.search(before)
-    if side not in {"before", "until"} or re.search(ANY_YEAR, words) or FROM_NOW.search(words):
+    if (
+        side not in {"before", "until"}
+        or re.search(ANY_YEAR, words)
+        or RELATIVE_PATTERN.search(words)
+    ):
         return True
-    return now - start < start + period(words) - now  # else the next such date is nearer
+    return now - start < start + recurrence(words) - now  # else the next such date is nearer
 
 
 _TOLD = re.compile(
@@ -74,9 +78,9 @@ _TOLD = re.compile(
     r"|noted?|discuss(?:ed|ing)?|talk(?:ed|ing)?|sp(?:eak|oken?|eaking)|chat(?:ted|ting)?"
     r"|ask(?:ed|ing)?|answer(?:ed)?|decided?|saved?|remember)\b"
     r"|\b(?:messages?|notes?|conversations?|chats?|threads?|memories)\b"
-    rf"|\b(?:ich|wir|du|ihr)\b(?:[^.?!]|(?<=\d)\.){{0,{REACH}}}"
-    rf"\b(?:{GERMAN_TELLING})\b"
-    rf"|\b(?:ai|as|avons|avez)(?:-\w+)? (?:\w+ )?(?:{FRENCH_TELLING})\b",
+    rf"|\b(?:ich|wir|du|ihr)\b(?:[^.?!]|(?<=\d)\.){{0,{GERMAN_VERB_DISTANCE_MAX}}}"
+    rf"\b(?:{GERMAN_SPEECH_VERBS})\b"
+    rf"|\b(?:ai|as|avons|avez)(?:-\w+)? (?:\w+ )?(?:{FRENCH_SPEECH_VERBS})\b",
     re.IGNORECASE,
 )
 # Such a question has no other words to search for: the event only says when.
@@ -85,9 +89,9 @@ _OPEN = re.compile(
     r"(?:happened|happening|changed|new|went on|going on|gone on)"
     r" (?=before|after|since|until|during)"
     r"|\bwas (?:ist|hat sich)(?: \w+)? (?=vor|nach|seit|während|bis)"
-    rf"[^?.!,;]{{0,{REACH}}}\b(?:{GERMAN_HAPPENED})\b"
+    rf"[^?.!,;]{{0,{GERMAN_VERB_DISTANCE_MAX}}}\b(?:{GERMAN_EVENT_VERBS})\b"
     r"|\bqu(?:['\u2019]est-ce qui (?:s['\u2019]est|est|a)|e s['\u2019]est-il|['\u2019]est-il)"
-    rf" (?:{FRENCH_HAPPENED}) (?=avant|après|depuis|pendant|jusqu)",
+    rf" (?:{FRENCH_EVENT_VERBS}) (?=avant|après|depuis|pendant|jusqu)",
     re.IGNORECASE,
 )
 _WHEN = re.compile(r"\W*(?:when|wann|quand)\b", re.IGNORECASE)  # then a date is part of the topic
@@ -102,15 +106,15 @@ _CLAIMED = re.compile(
     r"|(?!about\b)(?:[\w'\u2019-]+ ){0,5}?"
     r"(?:is|are|was|were|will|would|has|had|should|must|can)\b)"
     r"|, (?:dass|ob|wie|wo|wann)\b"
-    rf"|\b(?:{FRENCH_TELLING}) (?:que\b|qu['\u2019])",
+    rf"|\b(?:{FRENCH_SPEECH_VERBS}) (?:que\b|qu['\u2019])",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(r"\b(?:about|regarding|concerning) (?!(?:in|on|during|from) $)", re.IGNORECASE)
-WEEKLY = re.compile(
+WEEKDAY_PATTERN = re.compile(
     rf"\b(?:{FULL_DAY}|{SHORT_DAY}|{GERMAN_DAY}|{FRENCH_DAY}|weekend)\b", re.IGNORECASE
 )
 _MONTHLY = re.compile(r"the \d+[a-z]+")
-FROM_NOW = re.compile(
+RELATIVE_PATTERN = re.compile(
     r"\b(?:last|this|past|previous|ago|earlier|today|yesterday|the other day|gestern|hier|heute"
     r"|(?:letzte|vorige|diese)\w?|vor|il y a|derni\w+)\b",
     re.IGNORECASE,

@@ -15,22 +15,22 @@ from everloop.memory.text.calendar_names import ENGLISH_MONTH, FULL_DAY, day_num
 from everloop.memory.time_query.intervals import (
     ANY_YEAR,
     DAY,
-    LEAD,
-    TO,
+    PREPOSITION,
+    RANGE_WORD,
     YEAR,
-    Row,
-    Stretch,
-    day,
-    days_of,
-    latest,
+    DatePattern,
+    Interval,
+    calendar_interval,
+    compile_words,
+    day_interval,
+    days_interval,
+    group_text,
+    latest_date,
+    latest_year,
     midnight,
-    month,
-    pattern,
-    said,
-    turn,
-    week,
+    month_interval,
+    week_interval,
     year_number,
-    year_of,
 )
 
 _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
@@ -62,41 +62,43 @@ def _month_number(text: str) -> int:
     return month_number(re.split(r"\W", text, maxsplit=1)[0])
 
 
-def _written_date(match: re.Match[str], now: datetime) -> Stretch:
+def _written_date(match: re.Match[str], now: datetime) -> Interval:
     words = match.group().casefold().removeprefix("the ")
     leap_year = midnight(now).replace(year=2000, month=1, day=1)
     date = parser.parse(words, default=leap_year, dayfirst="." in words)
-    return day(date if re.search(YEAR, words) else latest(date.month, date.day, now))
+    return day_interval(date if re.search(YEAR, words) else latest_date(date.month, date.day, now))
 
 
-def other_reading(written: str) -> Stretch | None:
+def day_first_reading(written: str) -> Interval | None:
     """The day-first reading of an ambiguous date such as 3/4/2026; None for others."""
     match = re.fullmatch(rf"(\d{{1,2}})/(\d{{1,2}})/({YEAR})", written)
     if not match or match[1] == match[2] or max(int(match[1]), int(match[2])) > MONTHS:
         return None
-    return day(datetime(int(match[3]), int(match[2]), int(match[1])))  # noqa: DTZ001  # wall-clock
+    return day_interval(datetime(int(match[3]), int(match[2]), int(match[1])))  # noqa: DTZ001  # wall-clock
 
 
-def _days_of_month(match: re.Match[str], now: datetime) -> Stretch | None:
+def _days_of_month(match: re.Match[str], now: datetime) -> Interval | None:
     """A range of days in one month."""
     first, last = (int(re.sub(r"\D", "", match[part])) for part in ("first", "last"))
     year = re.search(YEAR, match.group())
-    return days_of(_month_number(match["month"]), first, last, year.group() if year else "", now)
+    return days_interval(
+        _month_number(match["month"]), first, last, year.group() if year else "", now
+    )
 
 
-def _day_of_month(match: re.Match[str], now: datetime) -> Stretch:
+def _day_of_month(match: re.Match[str], now: datetime) -> Interval:
     """The latest 5th, or that of last or this month; not every month has a 31st."""
     number = int(re.sub(r"\D", "", match["nth"]))
     this = midnight(now).replace(day=1)
-    months = {"last": (1,), "this": (0,)}.get(said(match, "which"), (0, 1, 2))
+    months = {"last": (1,), "this": (0,)}.get(group_text(match, "which"), (0, 1, 2))
     for start in (this - relativedelta(months=step) for step in months):
         date = start + (number - 1) * DAY
         if date.month == start.month and (date <= now or len(months) == 1):
-            return day(date)
+            return day_interval(date)
     raise ValueError("no such day")
 
 
-def _named_nth(match: re.Match[str], now: datetime) -> Stretch | None:
+def _named_nth(match: re.Match[str], now: datetime) -> Interval | None:
     """The latest such day of the week with that number: "Friday the 13th"."""
     number = int(re.sub(r"\D", "", match["nth"]))
     weekday = day_number(match["weekday"])
@@ -104,39 +106,41 @@ def _named_nth(match: re.Match[str], now: datetime) -> Stretch | None:
     for date in (start - relativedelta(months=step) for step in range(MONTHS + 2)):
         nth = date + (number - 1) * DAY
         if nth.month == date.month and nth <= now and nth.weekday() == weekday:
-            return day(nth)
+            return day_interval(nth)
     return None
 
 
-def _first_of_month(match: re.Match[str], now: datetime) -> Stretch:
-    number, nth = _month_number(match["month"]), _ORDINALS[said(match, "nth")]
-    if said(match, "year"):
-        return day(month(_year_said(match, number, now), number)[0] + (nth - 1) * DAY)
-    return day(latest(number, nth, now))
+def _first_of_month(match: re.Match[str], now: datetime) -> Interval:
+    number, nth = _month_number(match["month"]), _ORDINALS[group_text(match, "nth")]
+    if group_text(match, "year"):
+        return day_interval(
+            month_interval(_year_said(match, number, now), number)[0] + (nth - 1) * DAY
+        )
+    return day_interval(latest_date(number, nth, now))
 
 
-def _near_date(match: re.Match[str], now: datetime) -> Stretch:
+def _near_date(match: re.Match[str], now: datetime) -> Interval:
     """The week or weekend of, before or after a written date."""
     written = re.search(_DATE, match.group(), re.IGNORECASE)
     assert written, "the pattern ends in a date"
     date, _ = _written_date(written, now)
-    if said(match, "side") == "before":
+    if group_text(match, "side") == "before":
         return date - 7 * DAY, date
-    if said(match, "side") == "after":
+    if group_text(match, "side") == "after":
         return date + DAY, date + 8 * DAY
-    monday, sunday = week(date)
-    return (monday + 5 * DAY if said(match, "unit") == "weekend" else monday), sunday
+    monday, sunday = week_interval(date)
+    return (monday + 5 * DAY if group_text(match, "unit") == "weekend" else monday), sunday
 
 
-def _named_month(match: re.Match[str], now: datetime) -> Stretch | None:
-    number, which = _month_number(match["month"]), said(match, "which")
+def _named_month(match: re.Match[str], now: datetime) -> Interval | None:
+    number, which = _month_number(match["month"]), group_text(match, "which")
     year = _year_said(match, number, now)
     if which == "last" and number == now.month:
         year -= 1
     if which == "this" and year < now.year:
         return None  # still to come
-    start, end = month(year, number)
-    part = said(match, "part")
+    start, end = month_interval(year, number)
+    part = group_text(match, "part")
     if part == "early":
         return start, start + 10 * DAY
     if part == "mid":
@@ -144,14 +148,14 @@ def _named_month(match: re.Match[str], now: datetime) -> Stretch | None:
     return (start + 20 * DAY if part == "late" else start), end
 
 
-def _numbered_month(match: re.Match[str], _now: datetime) -> Stretch:
-    return month(int(match["year"]), int(match["number"]))
+def _numbered_month(match: re.Match[str], _now: datetime) -> Interval:
+    return month_interval(int(match["year"]), int(match["number"]))
 
 
-def _part_of(match: re.Match[str], now: datetime) -> Stretch | None:
+def _part_of(match: re.Match[str], now: datetime) -> Interval | None:
     """The first week of a month, the last days of a year, the second half of either."""
     start, end = _whole(match, now)
-    nth, unit = _ORDINALS[said(match, "nth")], said(match, "unit")
+    nth, unit = _ORDINALS[group_text(match, "nth")], group_text(match, "unit")
     if unit == "half":
         long = (end - start).days > LONGEST_MONTH
         middle = start + (relativedelta(months=6) if long else 15 * DAY)
@@ -164,144 +168,150 @@ def _part_of(match: re.Match[str], now: datetime) -> Stretch | None:
     return (first, first + step) if start <= first < end else None
 
 
-def _whole(match: re.Match[str], now: datetime) -> Stretch:
+def _whole(match: re.Match[str], now: datetime) -> Interval:
     """The month or year that a part belongs to."""
-    if name := said(match, "month"):
+    if name := group_text(match, "month"):
         number = _month_number(name)
-        return month(_year_said(match, number, now), number)
-    if alone := said(match, "alone"):
-        return month(int(alone), 1, 12)
-    return turn(said(match, "of"), -1 if said(match, "which") == "last" else 0, now)
+        return month_interval(_year_said(match, number, now), number)
+    if alone := group_text(match, "alone"):
+        return month_interval(int(alone), 1, 12)
+    return calendar_interval(
+        group_text(match, "of"), -1 if group_text(match, "which") == "last" else 0, now
+    )
 
 
-def _edge(match: re.Match[str], now: datetime) -> Stretch:
+def _edge(match: re.Match[str], now: datetime) -> Interval:
     """The beginning, the middle or the end of a month or a year."""
     start, end = _whole(match, now)
     third = 10 * DAY if (end - start).days <= LONGEST_MONTH else relativedelta(months=4)
     first, last = start + third, end - third
-    return ((start, first), (first, last), (last, end))[_EDGES[said(match, "edge")]]
+    return ((start, first), (first, last), (last, end))[_EDGES[group_text(match, "edge")]]
 
 
-def _year(match: re.Match[str], _now: datetime) -> Stretch:
-    return month(int(match["year"]), 1, 12)
+def _year(match: re.Match[str], _now: datetime) -> Interval:
+    return month_interval(int(match["year"]), 1, 12)
 
 
 def _year_said(match: re.Match[str], number: int, now: datetime) -> int:
     """The year given with a month, or that of the latest such month."""
-    written = said(match, "year")
-    return year_number(written) if written else year_of(number, now)
+    written = group_text(match, "year")
+    return year_number(written) if written else latest_year(number, now)
 
 
-def _quarter(match: re.Match[str], now: datetime) -> Stretch:
+def _quarter(match: re.Match[str], now: datetime) -> Interval:
     number = 3 * int(match["quarter"]) - 2
-    return month(_year_said(match, number, now), number, 3)
+    return month_interval(_year_said(match, number, now), number, 3)
 
 
-def _season(match: re.Match[str], now: datetime) -> Stretch | None:
-    number, which = _SEASONS[said(match, "season")], said(match, "which")
+def _season(match: re.Match[str], now: datetime) -> Interval | None:
+    number, which = _SEASONS[group_text(match, "season")], group_text(match, "which")
     year = _year_said(match, number, now)
-    start, end = month(year, number, 3)
+    start, end = month_interval(year, number, 3)
     if which == "last" and start <= now < end:
-        return month(year - 1, number, 3)
+        return month_interval(year - 1, number, 3)
     return None if which == "this" and year < now.year and end <= now else (start, end)
 
 
 # Every pattern below has a digit, or a word that begins like one of these.
-CALENDAR_CUES: Final = frozenset(
+ENGLISH_CUES: Final = frozenset(
     """
     0 1 2 3 4 5 6 7 8 9 jan janu feb febr mar marc apr apri may jun june jul july aug augu sep sept
     oct octo nov nove dec dece spri summ autu fall wint year mont
     """.split()  # noqa: SIM905  # 39 quoted words are harder to read
 )
-CALENDAR: Final[tuple[Row, ...]] = (
-    (pattern(_DATE), _written_date),
+ENGLISH_PATTERNS: Final[tuple[DatePattern, ...]] = (
+    (compile_words(_DATE), _written_date),
     (
-        pattern(
+        compile_words(
             rf"(?:the )?(?P<nth>first|second|third) of (?P<month>{_MONTH})"
             rf"(?:,? (?P<year>{ANY_YEAR}))?"
         ),
         _first_of_month,
     ),
     (
-        pattern(
-            rf"(?:(?:between|from) )?(?:the )?(?<![-/.])(?P<first>{_NTH}){TO}(?:the )?"
+        compile_words(
+            rf"(?:(?:between|from) )?(?:the )?(?<![-/.])(?P<first>{_NTH}){RANGE_WORD}(?:the )?"
             rf"(?P<last>{_NTH}) (?P<month>{_MONTH}(?:,? {YEAR})?|{_SURE_MONTH},? {YEAR})"
         ),
         _days_of_month,
     ),
     (
-        pattern(
-            rf"(?:(?:between|from) )?(?:the )?(?P<first>{_NTH}){TO}(?:the )?(?P<last>{_NTH}) of "
+        compile_words(
+            rf"(?:(?:between|from) )?(?:the )?"
+            rf"(?P<first>{_NTH}){RANGE_WORD}(?:the )?(?P<last>{_NTH}) of "
             rf"(?P<month>{_SURE_MONTH}(?:,? {YEAR})?)"
         ),
         _days_of_month,
     ),
     (
-        pattern(
-            rf"(?:(?:between|from) )?(?P<month>{_MONTH}) (?P<first>{_NTH}){TO}(?P<last>{_NTH})"
+        compile_words(
+            rf"(?:(?:between|from) )?(?P<month>{_MONTH}) "
+            rf"(?P<first>{_NTH}){RANGE_WORD}(?P<last>{_NTH})"
             rf"(?![\d:/])(?! (?:of )?{_SURE_MONTH})(?:,? {YEAR})?"
         ),
         _days_of_month,
     ),
     (
-        pattern(
-            rf"(?P<lead>(?:on|(?!in|of|or|during){LEAD}) )the (?P<nth>{_SUFFIXED})"
-            rf"(?: of (?P<which>last|this) month|{_GOES_ON}|(?={TO}the {_SUFFIXED}{_GOES_ON}))"
+        compile_words(
+            rf"(?P<lead>(?:on|(?!in|of|or|during){PREPOSITION}) )the (?P<nth>{_SUFFIXED})"
+            rf"(?: of (?P<which>last|this) month|{_GOES_ON}"
+            rf"|(?={RANGE_WORD}the {_SUFFIXED}{_GOES_ON}))"
         ),
         _day_of_month,
     ),
-    (pattern(rf"the (?P<nth>{_SUFFIXED}) of (?P<which>last|this) month"), _day_of_month),
-    (pattern(rf"(?P<weekday>{FULL_DAY}),? the (?P<nth>{_SUFFIXED})(?! of)"), _named_nth),
+    (compile_words(rf"the (?P<nth>{_SUFFIXED}) of (?P<which>last|this) month"), _day_of_month),
+    (compile_words(rf"(?P<weekday>{FULL_DAY}),? the (?P<nth>{_SUFFIXED})(?! of)"), _named_nth),
     (
-        pattern(rf"(?:the )?(?P<unit>week(?:end)?) (?P<side>of|before|after) (?:{_DATE})"),
+        compile_words(rf"(?:the )?(?P<unit>week(?:end)?) (?P<side>of|before|after) (?:{_DATE})"),
         _near_date,
     ),
     (
-        pattern(
+        compile_words(
             rf"(?:(?P<part>early|mid|late)[ -](?:in )?)?(?P<month>{_SURE_MONTH})"
             rf",? (?:of )?(?P<year>{ANY_YEAR})"
         ),
         _named_month,
     ),
     (
-        pattern(
-            rf"(?:(?P<lead>{LEAD} )|(?P<which>last|this) |(?P<part>early|mid|late)[ -](?:in )?)"
+        compile_words(
+            rf"(?:(?P<lead>{PREPOSITION} )|(?P<which>last|this) "
+            r"|(?P<part>early|mid|late)[ -](?:in )?)"
             rf"(?P<month>{_MONTH})(?! \d)"
         ),
         _named_month,
     ),
     (
-        pattern(
+        compile_words(
             r"(?:(?P<lead>(?:in|during|since|until|till) )|(?P<part>early|mid|late)[ -](?:in )?)"
             r"(?P<month>march|may)(?! \d)"
         ),
         _named_month,
     ),
-    (pattern(rf"(?P<year>{YEAR})-(?P<number>0[1-9]|1[0-2])(?!-?\d)"), _numbered_month),
+    (compile_words(rf"(?P<year>{YEAR})-(?P<number>0[1-9]|1[0-2])(?!-?\d)"), _numbered_month),
     (
-        pattern(
+        compile_words(
             r"(?:the )?(?P<nth>first|second|third|fourth|last)(?: few)?"
             rf" (?:(?P<unit>day|week|month|quarter|half)|(?P<days>day)s) (?:of|in) {_WHOLE}"
         ),
         _part_of,
     ),
     (
-        pattern(rf"(?:the )?(?P<edge>beginning|start|middle|end) of {_WHOLE}"),
+        compile_words(rf"(?:the )?(?P<edge>beginning|start|middle|end) of {_WHOLE}"),
         _edge,
     ),
-    (pattern(rf"(?P<edge>early|mid|late)[ -](?:in )?{_WHOLE_YEAR}"), _edge),
-    (pattern(rf"(?P<lead>{LEAD} )(?P<year>{YEAR})"), _year),
-    (pattern(rf"Q(?P<quarter>[1-4])(?:,? (?:of )?(?P<year>{ANY_YEAR}))?"), _quarter),
+    (compile_words(rf"(?P<edge>early|mid|late)[ -](?:in )?{_WHOLE_YEAR}"), _edge),
+    (compile_words(rf"(?P<lead>{PREPOSITION} )(?P<year>{YEAR})"), _year),
+    (compile_words(rf"Q(?P<quarter>[1-4])(?:,? (?:of )?(?P<year>{ANY_YEAR}))?"), _quarter),
     (
-        pattern(
+        compile_words(
             r"(?:(?P<lead>(?:in|over|during) )|(?P<which>last|this) )(?:the )?"
             rf"(?P<season>spring|summer|autumn|fall|winter)(?:,? (?:of )?(?P<year>{ANY_YEAR}))?"
         ),
         _season,
     ),
     (  # without "fall", which is a verb and an accident as well
-        pattern(
-            rf"(?P<lead>{LEAD} )(?:the )?(?P<season>summer|autumn|winter)"
+        compile_words(
+            rf"(?P<lead>{PREPOSITION} )(?:the )?(?P<season>summer|autumn|winter)"
             rf"(?:,? (?:of )?(?P<year>{ANY_YEAR}))?"
         ),
         _season,

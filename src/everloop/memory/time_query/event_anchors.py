@@ -15,17 +15,17 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from everloop.memory.text.calendar_names import FRENCH_DAY, FRENCH_MONTH, GERMAN_DAY, GERMAN_MONTH
-from everloop.memory.time_query.bounds import SIDES
+from everloop.memory.time_query.bounds import BOUND_SIDES
 from everloop.memory.time_query.certainty import (
-    FRENCH_HAPPENED,
-    FRENCH_TELLING,
-    GERMAN_HAPPENED,
-    GERMAN_TELLING,
-    REACH,
+    FRENCH_EVENT_VERBS,
+    FRENCH_SPEECH_VERBS,
+    GERMAN_EVENT_VERBS,
+    GERMAN_SPEECH_VERBS,
+    GERMAN_VERB_DISTANCE_MAX,
 )
 
 
-class Anchor(NamedTuple):
+class EventAnchor(NamedTuple):
     """An event named in a question: on which side of it the time is, and its place in the text."""
 
     side: str
@@ -35,12 +35,12 @@ class Anchor(NamedTuple):
     named: Callable[[str], str]  # makes the search text; empty if it is no name
 
 
-def anchors(text: str) -> Iterator[Anchor]:
+def find_event_anchors(text: str) -> Iterator[EventAnchor]:
     """Find the events that bound a time, in all languages."""
     for pattern, named in _PATTERNS:
         for match in pattern.finditer(text):
             side = _SIDES[match["word"].casefold().replace("\u2019", "'")]
-            yield Anchor(side, match.start("word"), *match.span("event"), named)
+            yield EventAnchor(side, match.start("word"), *match.span("event"), named)
 
 
 def _quote(event: str) -> str:
@@ -58,7 +58,7 @@ def _any(words: str) -> str:
 
 
 _SIDES: Final = (
-    SIDES | dict.fromkeys(("during", "während", "pendant"), "during") | {"jusqu'": "until"}
+    BOUND_SIDES | dict.fromkeys(("during", "während", "pendant"), "during") | {"jusqu'": "until"}
 )
 _ENGLISH = (
     r"\b(?P<word>before|after|since|until|during)"
@@ -108,7 +108,7 @@ _NO_GERMAN_EVENT = _any(
     erinnerung gefühl kenntnis motto gesetz
     """
 )
-_GERMAN_SAID = f"(?:{GERMAN_TELLING}|{GERMAN_HAPPENED})"
+_GERMAN_SAID = f"(?:{GERMAN_SPEECH_VERBS}|{GERMAN_EVENT_VERBS})"
 _GERMAN_WORD = rf"(?!(?:{_GERMAN_NEXT}|{_GERMAN_CALENDAR}|{_GERMAN_SAID})\b){_WORD}"
 _ADJECTIVE = r"(?:[\w-]+e[mnrs] )"
 _GERMAN_EVENT = rf"{_ADJECTIVE}{{0,2}}(?:[\w-]*(?:{_GERMAN_EVENTS})(?:e?[ns]|e)?|op)\b"
@@ -119,7 +119,8 @@ _GERMAN = (
     rf" (?:zum|zur|(?:zu )?{_DEM})"
     rf" (?!{_ADJECTIVE}?(?:{_NO_GERMAN_EVENT}|(?:ende|anfang|beginn|schluss)(?! {_DEM}))\b)"
     rf"(?P<event>{_GERMAN_WORD}(?: {_GERMAN_WORD}){{0,3}})"
-    rf"(?= (?:(?:{_GERMAN_NEXT}) (?:[^?.!,;]|(?<=\d)\.){{0,{REACH}}})?{_GERMAN_SAID}\b)"
+    rf"(?= (?:(?:{_GERMAN_NEXT}) (?:[^?.!,;]|(?<=\d)\.){{0,{GERMAN_VERB_DISTANCE_MAX}}})?"
+    rf"{_GERMAN_SAID}\b)"
 )
 
 # -- French ----------------------------------------------------------------------------------------
@@ -143,7 +144,7 @@ _FRENCH_CALENDAR = f"{FRENCH_DAY}|{FRENCH_MONTH}|" + _any(
 _NO_FRENCH_EVENT = (
     "travail|école|repas|dîner|(?:petit[ -])?déjeuner|souper|café|sport|sieste|autres|bout"
 )
-_FRENCH_SAID = f"(?:{FRENCH_TELLING}|{FRENCH_HAPPENED})"
+_FRENCH_SAID = f"(?:{FRENCH_SPEECH_VERBS}|{FRENCH_EVENT_VERBS})"
 _FRENCH_WORD = (
     rf"(?!(?:[dl]['\u2019])?(?:{_FRENCH_NEXT}|{_FRENCH_CALENDAR})(?![\w'\u2019-])){_WORD}"
 )

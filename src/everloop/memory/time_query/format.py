@@ -7,7 +7,7 @@ DAY = timedelta(
 )  # defined here, because `intervals` loads dateutil, and a start should be fast
 
 
-def told(start: datetime | None, end: datetime | None) -> str:
+def format_interval(start: datetime | None, end: datetime | None) -> str:
     """Format the interval [start, end): "on 5 May 2026", "before 5 May 2026"."""
     start, end = _local(start), _local(end)
     if start is None:

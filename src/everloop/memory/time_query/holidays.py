@@ -13,12 +13,12 @@ from dateutil.easter import easter
 from everloop.memory.time_query.intervals import (
     ANY_YEAR,
     DAY,
-    Row,
-    Stretch,
-    day,
-    pattern,
-    place,
-    said,
+    DatePattern,
+    Interval,
+    compile_words,
+    day_interval,
+    group_text,
+    pattern_index,
     year_number,
 )
 
@@ -55,24 +55,28 @@ _ENDS = r"(?! (?-i:[A-Z]\w))(?!-\w)"  # not the beginning of a longer name
 
 
 def _date_in_year(year: int, holiday: str) -> datetime:
-    number = place((*_DATES, *_DAYS_FROM_EASTER), holiday)
+    number = pattern_index((*_DATES, *_DAYS_FROM_EASTER), holiday)
     if number < len(_DATES):
         return datetime(year, *list(_DATES.values())[number])  # noqa: DTZ001  # wall-clock time
     days = list(_DAYS_FROM_EASTER.values())[number - len(_DATES)]
     return datetime.combine(easter(year), datetime.min.time()) + days * DAY
 
 
-def _holiday(match: re.Match[str], now: datetime) -> Stretch | None:
+def _holiday(match: re.Match[str], now: datetime) -> Interval | None:
     """The latest one that is not in the future; None for "this" one if it is still to come."""
-    holiday, year, which = said(match, "feast"), said(match, "year"), said(match, "which")
+    holiday, year, which = (
+        group_text(match, "feast"),
+        group_text(match, "year"),
+        group_text(match, "which"),
+    )
     if year:
         date = _date_in_year(now.year - 1 if year == "last year" else year_number(year), holiday)
     else:
         date, coming = _latest_and_next(holiday, now - DAY if which.startswith("l") else now)
         if which == "this" and coming - now < now - date:
             return None
-    start, end = day(date)
-    margin = DAY if said(match, "lead").strip() in _SEASONAL else timedelta()
+    start, end = day_interval(date)
+    margin = DAY if group_text(match, "lead").strip() in _SEASONAL else timedelta()
     return start - margin, end + margin
 
 
@@ -83,16 +87,16 @@ def _latest_and_next(holiday: str, now: datetime) -> tuple[datetime, datetime]:
     return gone[-1], known[len(gone)]
 
 
-FEASTS: Final[tuple[Row, ...]] = (
+HOLIDAY_PATTERNS: Final[tuple[DatePattern, ...]] = (
     (
-        pattern(
+        compile_words(
             rf"(?:(?P<lead>(?:{_LEAD}) )|(?P<which>last|this|letzten?|letztes) ){_NAME}"
             rf"(?:{_YEAR})?{_ENDS}"
         ),
         _holiday,
     ),
-    (pattern(rf"{_NAME}{_YEAR}"), _holiday),
+    (compile_words(rf"{_NAME}{_YEAR}"), _holiday),
 )
-FEAST_CUES: Final = frozenset(
+HOLIDAY_CUES: Final = frozenset(
     "chri boxi hall vale east year frid weih heil silv neuj oste karf noel nouv sain vend".split()  # noqa: SIM905
 )

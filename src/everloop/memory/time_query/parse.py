@@ -21,21 +21,21 @@ from typing import Final, Literal
 
 from dateutil import tz
 
-from everloop.memory.text.analysis import ASKED_KEPT
-from everloop.memory.time_query.bounds import Bound, bound, joined, joins
+from everloop.memory.text.analysis import QUESTIONS_CACHED
+from everloop.memory.time_query.bounds import Bound, is_range, join_range, parse_bound
 from everloop.memory.time_query.certainty import (
-    WEEKLY,
+    WEEKDAY_PATTERN,
     asks_what_happened,
     asks_what_was_said,
     asks_when,
-    is_claimed,
-    is_sure,
-    period,
+    is_certain,
+    is_reported,
+    recurrence,
 )
-from everloop.memory.time_query.english import other_reading
-from everloop.memory.time_query.event_anchors import anchors
-from everloop.memory.time_query.expressions import CUES, cued, dated
-from everloop.memory.time_query.intervals import Stretch
+from everloop.memory.time_query.english import day_first_reading
+from everloop.memory.time_query.event_anchors import find_event_anchors
+from everloop.memory.time_query.expressions import ALL_CUES, find_dates, has_cue
+from everloop.memory.time_query.intervals import Interval
 
 PARSED_MAX = 10_000  # characters at the beginning of a question that are searched for times
 LEAD = 120  # characters before a time that decide about its meaning
@@ -43,8 +43,8 @@ _RECENT: Final = timedelta(
     hours=3
 )  # so near to now, elapsed time counts instead of wall-clock time
 
-Kind = Literal["filter", "boost", "order"]
-Order = Literal["oldest", "newest"]
+HintKind = Literal["filter", "boost", "order"]
+HintOrder = Literal["oldest", "newest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +55,15 @@ class TimeHint:
     """
 
     span: tuple[int, int]
-    kind: Kind
+    kind: HintKind
     start: datetime | None = None
     end: datetime | None = None
-    order: Order | None = None
+    order: HintOrder | None = None
     anchor: str | None = None
     side: str = ""
 
 
-def hints(text: str, now: datetime) -> list[TimeHint]:
+def parse_time_hints(text: str, now: datetime) -> list[TimeHint]:
     """Parse the time expressions of `text`, in reading order; of a long text only the beginning.
 
     `now` is what the user's clock shows, zone included; every moment returned is in that zone.
@@ -72,8 +72,10 @@ def hints(text: str, now: datetime) -> list[TimeHint]:
     text = text[:PARSED_MAX]
     if not _may_have_time(text):
         return []  # fast path: most questions name no time
-    speech_kind: Kind = "filter" if asks_what_was_said(text) and not asks_when(text) else "boost"
-    event: Kind = "filter" if asks_what_happened(text) else speech_kind
+    speech_kind: HintKind = (
+        "filter" if asks_what_was_said(text) and not asks_when(text) else "boost"
+    )
+    event: HintKind = "filter" if asks_what_happened(text) else speech_kind
     times = list(_date_hints(text, in_zone(now), speech_kind))
     events = list(_event_hints(text, event, times))
     times = [_as_boost(time) if _is_event_date(time, events) else time for time in times]
@@ -81,9 +83,9 @@ def hints(text: str, now: datetime) -> list[TimeHint]:
     return sorted(_without_conflicts(list(_without_overlaps(found))), key=lambda hint: hint.span)
 
 
-@lru_cache(maxsize=ASKED_KEPT)
+@lru_cache(maxsize=QUESTIONS_CACHED)
 def _may_have_time(text: str) -> bool:
-    return cued(text, _CUES)
+    return has_cue(text, _CUES)
 
 
 def in_zone(now: datetime) -> datetime:
@@ -99,7 +101,7 @@ def in_zone(now: datetime) -> datetime:
 
 
 # Every match below has a digit, or a word that begins like one of these.
-_CUES: Final = CUES.union(
+_CUES: Final = ALL_CUES.union(
     """
     befo afte sinc unti duri firs orig init earl last late most newe zuer zule erst letz prem dern
     pend jusq
@@ -118,7 +120,7 @@ _NARROWING = re.compile(r",? (?:(?:on|in|of|at|during|am|im|en) )?", re.IGNORECA
 _THING = "thing (?:that )?(?:I|we|you|he|she|they)"
 _OWN = "(?<!since )(?<!before )(?<!after )(?<!until )(?<!during )(?:my|our|your|the)(?: very)?"
 _MESSAGE = "(?:message|note|conversation|chat)s?"
-_ORDERS: Final[tuple[tuple[re.Pattern[str], Order], ...]] = (
+_ORDERS: Final[tuple[tuple[re.Pattern[str], HintOrder], ...]] = (
     (
         re.compile(
             r"\b(?:the (?:very )?first time|(?:did|have|had) \w+ first"
@@ -143,33 +145,33 @@ _ORDERS: Final[tuple[tuple[re.Pattern[str], Order], ...]] = (
 )
 
 
-def _date_hints(text: str, now: datetime, speech_kind: Kind) -> Iterator[TimeHint]:
+def _date_hints(text: str, now: datetime, speech_kind: HintKind) -> Iterator[TimeHint]:
     """The hints of dated expressions, each with the bounding word before it."""
     local = now.replace(tzinfo=None)
-    found = list(_merge_narrowing(text, list(dated(text, now))))
+    found = list(_merge_narrowing(text, list(find_dates(text, now))))
     while found:
         (first, last), interval = found.pop(0)
         before, words = text[max(0, first - LEAD) : first], text[first:last]
-        limit = bound(before, text[last:])
-        readings = [interval, *filter(None, [other_reading(words)])]
+        limit = parse_bound(before, text[last:])
+        readings = [interval, *filter(None, [day_first_reading(words)])]
         to_come = interval[0] > local
-        sure = is_sure(before, words, limit.side, interval, local)
-        if found and joins(limit.side, text[last : found[0][0][0]]):
+        sure = is_certain(before, words, limit.side, interval, local)
+        if found and is_range(limit.side, text[last : found[0][0][0]]):
             (second, end), other = found.pop(0)
-            sure = not (is_claimed(before) or other_reading(text[second:end]))
-            interval = joined(words, text[second:end], interval, other)
+            sure = not (is_reported(before) or day_first_reading(text[second:end]))
+            interval = join_range(words, text[second:end], interval, other)
             readings, last, limit = [interval] * len(readings), end, Bound(length=limit.length)
         elif found and _LIST.fullmatch(text, last, found[0][0][0]):
             sure = False  # one of several times
         if to_come and (limit.length or speech_kind == "filter"):
             continue  # nothing was said in the future
-        kind: Kind = speech_kind if sure and len(readings) == 1 else "boost"
+        kind: HintKind = speech_kind if sure and len(readings) == 1 else "boost"
         for reading in dict.fromkeys(readings):
-            start, stop = (_in_user_zone(moment, now) for moment in limit.of(*reading))
+            start, stop = (_in_user_zone(moment, now) for moment in limit.apply(*reading))
             yield TimeHint((first - limit.length, last), kind, start, stop)
 
 
-_PlacedInterval = tuple[tuple[int, int], Stretch]
+_PlacedInterval = tuple[tuple[int, int], Interval]
 
 
 def _merge_narrowing(text: str, found: list[_PlacedInterval]) -> Iterator[_PlacedInterval]:
@@ -188,21 +190,21 @@ def _merge_narrowing(text: str, found: list[_PlacedInterval]) -> Iterator[_Place
         yield one
 
 
-def _named_day(text: str, name: _PlacedInterval, date: _PlacedInterval) -> Stretch | None:
+def _named_day(text: str, name: _PlacedInterval, date: _PlacedInterval) -> Interval | None:
     """The date, if a day of the week only repeats it: "Tuesday, 10 November"."""
-    weekly = [bool(WEEKLY.search(text[slice(*one[0])])) for one in (name, date)]
+    weekly = [bool(WEEKDAY_PATTERN.search(text[slice(*one[0])])) for one in (name, date)]
     days = {(one[1][1] - one[1][0]).days for one in (name, date)}
     return date[1] if weekly == [True, False] and days == {1} else None
 
 
-def _within(text: str, inner: _PlacedInterval, outer: _PlacedInterval) -> Stretch | None:
+def _within(text: str, inner: _PlacedInterval, outer: _PlacedInterval) -> Interval | None:
     """The day of the week within a week, or the date within a year."""
     words, days = text[slice(*inner[0])], (outer[1][1] - outer[1][0]).days
-    weekly = bool(WEEKLY.search(words))
+    weekly = bool(WEEKDAY_PATTERN.search(words))
     if days != 7 if weekly else days < 365 or "easter" in words.casefold():
         return None
     start, end = inner[1]
-    step = period(words)
+    step = recurrence(words)
     while start >= outer[1][1]:
         start, end = start - step, end - step
     while start < outer[1][0]:
@@ -217,17 +219,17 @@ def _order_hints(text: str) -> Iterator[TimeHint]:
 
 
 def _event_hints(
-    text: str, kind: Kind, times: Sequence[TimeHint]
+    text: str, kind: HintKind, times: Sequence[TimeHint]
 ) -> Iterator[tuple[TimeHint, tuple[int, int]]]:
     """The hints of named events, each with the text range that may say when the event was."""
-    for found in anchors(text):
+    for found in find_event_anchors(text):
         inside = [time.span[0] for time in times if found.event < time.span[0]]
         end = min([at for at in inside if at < found.end], default=found.end)
         end = found.start + len(_TRAILING.sub("", text[found.start : end]))
         clause = _CLAUSE.match(text, found.end)
         if clause and (named := found.named(text[found.event : end])):
             hint = TimeHint((found.start, end), kind, anchor=named, side=found.side)
-            claimed = is_claimed(text[max(0, found.start - LEAD) : found.start])
+            claimed = is_reported(text[max(0, found.start - LEAD) : found.start])
             unsure = claimed or _ALSO.search(text, found.event, found.end + LEAD)
             yield _as_boost(hint) if unsure else hint, (end, clause.end())
 

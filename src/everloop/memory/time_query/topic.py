@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from everloop.memory.text.analysis import STOP_STEMS, question
+from everloop.memory.text.analysis import STOP_STEMS, parse_question
 from everloop.memory.time_query.certainty import asks_what_was_said
 from everloop.memory.time_query.parse import TimeHint
 
@@ -34,7 +34,7 @@ _SAYING: Final = re.compile(
 )
 
 
-def topic(text: str, hints: Sequence[TimeHint]) -> str:
+def strip_time_words(text: str, hints: Sequence[TimeHint]) -> str:
     """The question without its words of time, if other words are left."""
     about_speech = asks_what_was_said(text)
     if not (hints or about_speech):
@@ -62,4 +62,4 @@ def _without_times(text: str, hints: Sequence[TimeHint]) -> str:
 
 def _has_terms(text: str) -> bool:
     """Whether a text has more than stop words."""
-    return any(term not in STOP_STEMS for term in question(text).terms)
+    return any(term not in STOP_STEMS for term in parse_question(text).terms)

@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from everloop.errors import Invalid
-from everloop.log.model.record import moment
+from everloop.log.model.record import from_microseconds
 
 Tier = Literal["day", "week", "month", "year", "decade"]
 TIERS: tuple[Tier, ...] = ("day", "week", "month", "year", "decade")
@@ -29,7 +29,7 @@ DAY = timedelta(days=1)
 WIDEST = timedelta(hours=15)  # no time zone is further from UTC
 
 
-class Window(msgspec.Struct, frozen=True, order=True):
+class CalendarWindow(msgspec.Struct, frozen=True, order=True):
     """A range of days of one tier; `until` is exclusive."""
 
     first: date
@@ -43,44 +43,44 @@ class Window(msgspec.Struct, frozen=True, order=True):
         return f"{self.tier}:{self.first.isoformat()[:digits]}"
 
     @property
-    def below(self) -> tuple["Window", ...]:
+    def children(self) -> tuple["CalendarWindow", ...]:
         """The windows of the tier below that it consists of, oldest first; empty for a day."""
         if self.tier == "day":
             return ()
         tier = TIERS[TIERS.index(self.tier) - 1]
-        made: list[Window] = []
+        made: list[CalendarWindow] = []
         at = self.first
         while at < self.until:
-            made.append(holding(at, tier))
+            made.append(window_containing(at, tier))
             at = made[-1].until
         return tuple(made)
 
     @property
-    def above(self) -> "Window | None":
+    def parent(self) -> "CalendarWindow | None":
         """The window of the next tier that contains it; None for a decade."""
         if self.tier == "decade":
             return None
-        return holding(self.first, TIERS[TIERS.index(self.tier) + 1])
+        return window_containing(self.first, TIERS[TIERS.index(self.tier) + 1])
 
 
-class Zones:
+class TimeZoneHistory:
     """The history of the person's time zones."""
 
     def __init__(self, moves: Sequence[tuple[int, str]], home: str = "UTC") -> None:
         self._since = [at for at, _ in moves]
         self._zones = [ZoneInfo(home), *(ZoneInfo(zone) for _, zone in moves)]
 
-    def at(self, microseconds: int) -> ZoneInfo:
+    def zone_at(self, microseconds: int) -> ZoneInfo:
         """The zone at a moment; before the first change, the zone that was set first."""
         place = bisect_right(self._since, microseconds)
         return self._zones[min(max(place, 1), len(self._zones) - 1)]
 
-    def day(self, microseconds: int) -> date:
+    def local_date(self, microseconds: int) -> date:
         """The local date of a moment."""
-        return moment(microseconds).astimezone(self.at(microseconds)).date()
+        return from_microseconds(microseconds).astimezone(self.zone_at(microseconds)).date()
 
 
-def window_of(key: str) -> Window:
+def parse_window(key: str) -> CalendarWindow:
     """Parse the name of a window.
 
     Raises:
@@ -89,7 +89,9 @@ def window_of(key: str) -> Window:
     tier, _, text = key.partition(":")
     full = {4: f"{text}-01-01", 7: f"{text}-01"}.get(len(text), text)
     try:
-        found = next(holding(date.fromisoformat(full), known) for known in TIERS if known == tier)
+        found = next(
+            window_containing(date.fromisoformat(full), known) for known in TIERS if known == tier
+        )
     except (StopIteration, ValueError) as problem:
         raise Invalid(
             f"{key!r} is not a time window", hint="Write it like day:2026-05-17 or month:2026-05."
@@ -99,48 +101,50 @@ def window_of(key: str) -> Window:
     return found
 
 
-def holding(day: date, tier: Tier) -> Window:
+def window_containing(day: date, tier: Tier) -> CalendarWindow:
     """The window of a tier that contains a day."""
     match tier:
         case "day":
-            return Window(day, day + DAY, tier)
+            return CalendarWindow(day, day + DAY, tier)
         case "week":
-            month = holding(day, "month")
+            month = window_containing(day, "month")
             monday = day - timedelta(days=day.weekday())
-            return Window(max(monday, month.first), min(monday + 7 * DAY, month.until), tier)
+            return CalendarWindow(
+                max(monday, month.first), min(monday + 7 * DAY, month.until), tier
+            )
         case "month":
             first = day.replace(day=1)
-            return Window(first, (first + 31 * DAY).replace(day=1), tier)
+            return CalendarWindow(first, (first + 31 * DAY).replace(day=1), tier)
         case "year":
-            return Window(date(day.year, 1, 1), date(day.year + 1, 1, 1), tier)
+            return CalendarWindow(date(day.year, 1, 1), date(day.year + 1, 1, 1), tier)
         case "decade":
             decade = day.year // 10 * 10
-            return Window(date(decade, 1, 1), date(decade + 10, 1, 1), tier)
+            return CalendarWindow(date(decade, 1, 1), date(decade + 10, 1, 1), tier)
 
 
-def in_full_since(today: date) -> date:
+def first_full_day(today: date) -> date:
     """The first day whose messages go into the prompt in full."""
     return today - DAY
 
 
-def pyramid(today: date, oldest: date) -> Iterator[Window]:
+def pyramid_windows(today: date, oldest: date) -> Iterator[CalendarWindow]:
     """The windows that cover all earlier days, newest first, back to the oldest."""
     ends: tuple[tuple[Tier, date], ...] = (
-        ("day", holding(today - 7 * DAY, "week").first),
-        ("week", holding(today - 30 * DAY, "month").first),
-        ("month", holding(today - 183 * DAY, "year").first),
-        ("year", holding(_years_before(today, 10), "decade").first),
+        ("day", window_containing(today - 7 * DAY, "week").first),
+        ("week", window_containing(today - 30 * DAY, "month").first),
+        ("month", window_containing(today - 183 * DAY, "year").first),
+        ("year", window_containing(_years_before(today, 10), "decade").first),
         ("decade", date.min),
     )
-    at = in_full_since(today)
+    at = first_full_day(today)
     for tier, end in ends:
         while at > max(end, oldest):
-            window = holding(at - DAY, tier)
+            window = window_containing(at - DAY, tier)
             yield window
             at = window.first
 
 
-def span(window: Window) -> tuple[datetime, datetime]:
+def utc_bounds(window: CalendarWindow) -> tuple[datetime, datetime]:
     """UTC bounds of a window that are wide enough for every time zone."""
     first = datetime(window.first.year, window.first.month, window.first.day, tzinfo=UTC)
     until = datetime(window.until.year, window.until.month, window.until.day, tzinfo=UTC)

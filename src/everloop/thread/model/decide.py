@@ -6,12 +6,12 @@
 from datetime import date
 
 from everloop.errors import Conflict, Forbidden, Invalid, NotFound
-from everloop.log import Asking, Draft, Event
+from everloop.log import DecisionContext, Draft, Event
 from everloop.memory.model.scopes import OWNER
 from everloop.thread.model import commands as c
 from everloop.thread.model import events as e
-from everloop.thread.model.decide_imports import check_imported
-from everloop.thread.model.state import SENDING, WAITING, Conversation, Nothing, Place
+from everloop.thread.model.decide_imports import validate_imported_message
+from everloop.thread.model.state import SENDING, WAITING, Conversation, EmptyState, TimeZoneState
 
 ENGINE = "engine"
 TITLE_MAX = 200
@@ -22,7 +22,9 @@ QUEUE_MAX = 20
 # -- threads ---------------------------------------------------------------------------------------
 
 
-def open_thread(known: Conversation | None, command: c.OpenThread, _: Asking) -> list[Draft]:
+def open_thread(
+    known: Conversation | None, command: c.OpenThread, _: DecisionContext
+) -> list[Draft]:
     """Create a thread. Idempotent: a thread that exists stays as it is."""
     if known is not None:
         return []
@@ -30,14 +32,18 @@ def open_thread(known: Conversation | None, command: c.OpenThread, _: Asking) ->
     return [Draft(opened, command.because)]
 
 
-def rename_thread(known: Conversation | None, command: c.RenameThread, _: Asking) -> list[Draft]:
+def rename_thread(
+    known: Conversation | None, command: c.RenameThread, _: DecisionContext
+) -> list[Draft]:
     """Change the title of a thread."""
     thread, title = _require(known, command.thread_id), _clean_title(command.title)
     renamed = e.ThreadRenamed(command.thread_id, title)
     return [] if thread.title == title else _on_thread(thread, renamed)
 
 
-def archive_thread(known: Conversation | None, command: c.ArchiveThread, _: Asking) -> list[Draft]:
+def archive_thread(
+    known: Conversation | None, command: c.ArchiveThread, _: DecisionContext
+) -> list[Draft]:
     """Archive a thread. The home thread cannot be archived."""
     thread = _require(known, command.thread_id)
     if command.thread_id == c.HOME:
@@ -45,7 +51,9 @@ def archive_thread(known: Conversation | None, command: c.ArchiveThread, _: Aski
     return [] if thread.archived else _on_thread(thread, e.ThreadArchived(command.thread_id))
 
 
-def restore_thread(known: Conversation | None, command: c.RestoreThread, _: Asking) -> list[Draft]:
+def restore_thread(
+    known: Conversation | None, command: c.RestoreThread, _: DecisionContext
+) -> list[Draft]:
     """Restore an archived thread."""
     thread = _require(known, command.thread_id)
     return _on_thread(thread, e.ThreadRestored(command.thread_id)) if thread.archived else []
@@ -54,7 +62,9 @@ def restore_thread(known: Conversation | None, command: c.RestoreThread, _: Aski
 # -- turns -----------------------------------------------------------------------------------------
 
 
-def send_message(known: Conversation | None, command: c.SendMessage, asking: Asking) -> list[Draft]:
+def send_message(
+    known: Conversation | None, command: c.SendMessage, asking: DecisionContext
+) -> list[Draft]:
     """Record a message and, if an answer is requested, the turn that will answer it."""
     thread = _require(known, command.thread_id)
     _check_person(asking)
@@ -75,7 +85,9 @@ def send_message(known: Conversation | None, command: c.SendMessage, asking: Ask
     return [said, Draft(turn, beside=(0,))]
 
 
-def record_turn(known: Conversation | None, command: c.RecordTurn, asking: Asking) -> list[Draft]:
+def record_turn(
+    known: Conversation | None, command: c.RecordTurn, asking: DecisionContext
+) -> list[Draft]:
     """Request an answer to an existing message."""
     thread = _require(known, command.thread_id)
     _check_person(asking)
@@ -86,7 +98,9 @@ def record_turn(known: Conversation | None, command: c.RecordTurn, asking: Askin
     return [Draft(turn, (_position_of(asking, command.message_id),))]
 
 
-def begin_sending(known: Conversation | None, command: c.BeginSending, _: Asking) -> list[Draft]:
+def begin_sending(
+    known: Conversation | None, command: c.BeginSending, _: DecisionContext
+) -> list[Draft]:
     """Claim the turn that is next in the queue; a no-op if it is claimed or not the next."""
     first = _require(known, command.thread_id).next_turn
     if first is None or first.turn_id != command.turn_id:
@@ -103,7 +117,7 @@ def begin_sending(known: Conversation | None, command: c.BeginSending, _: Asking
 
 
 def begin_streaming(
-    known: Conversation | None, command: c.BeginStreaming, _: Asking
+    known: Conversation | None, command: c.BeginStreaming, _: DecisionContext
 ) -> list[Draft]:
     """Record that the answer began to stream."""
     turn = _require(known, command.thread_id).turn(command.turn_id)
@@ -112,7 +126,9 @@ def begin_streaming(
     return [Draft(e.TurnStreaming(command.thread_id, command.turn_id), (turn.since,))]
 
 
-def save_answer(known: Conversation | None, command: c.SaveAnswer, _: Asking) -> list[Draft]:
+def save_answer(
+    known: Conversation | None, command: c.SaveAnswer, _: DecisionContext
+) -> list[Draft]:
     """Save text of an answer. Text that arrives after the end of its turn is ignored."""
     turn = _require(known, command.thread_id).turn(command.turn_id)
     if turn is None:
@@ -121,7 +137,9 @@ def save_answer(known: Conversation | None, command: c.SaveAnswer, _: Asking) ->
     return [Draft(saved, (turn.position,))]
 
 
-def record_tool_use(known: Conversation | None, command: c.RecordToolUse, _: Asking) -> list[Draft]:
+def record_tool_use(
+    known: Conversation | None, command: c.RecordToolUse, _: DecisionContext
+) -> list[Draft]:
     """Record a tool call and its result."""
     turn = _require(known, command.thread_id).turn(command.turn_id)
     if turn is None:
@@ -138,7 +156,9 @@ def record_tool_use(known: Conversation | None, command: c.RecordToolUse, _: Ask
     return [Draft(used, (turn.position,))]
 
 
-def give_answer(known: Conversation | None, command: c.GiveAnswer, _: Asking) -> list[Draft]:
+def give_answer(
+    known: Conversation | None, command: c.GiveAnswer, _: DecisionContext
+) -> list[Draft]:
     """End a turn with its answer. A turn that has ended, such as a stopped one, is unchanged."""
     turn = _require(known, command.thread_id).turn(command.turn_id)
     if turn is None or turn.phase == WAITING:
@@ -154,7 +174,9 @@ def give_answer(known: Conversation | None, command: c.GiveAnswer, _: Asking) ->
     return [Draft(given, (turn.position,))]
 
 
-def stop_turn(known: Conversation | None, command: c.StopTurn, asking: Asking) -> list[Draft]:
+def stop_turn(
+    known: Conversation | None, command: c.StopTurn, asking: DecisionContext
+) -> list[Draft]:
     """Stop a turn, also a queued one; keep the longer of the text given and the text saved."""
     turn = _require(known, command.thread_id).turn(command.turn_id)
     if turn is None:
@@ -166,7 +188,7 @@ def stop_turn(known: Conversation | None, command: c.StopTurn, asking: Asking) -
     return [Draft(stopped, (turn.position,))]
 
 
-def fail_turn(known: Conversation | None, command: c.FailTurn, _: Asking) -> list[Draft]:
+def fail_turn(known: Conversation | None, command: c.FailTurn, _: DecisionContext) -> list[Draft]:
     """End a turn as failed, and keep the text received so far."""
     turn = _require(known, command.thread_id).turn(command.turn_id)
     if turn is None:
@@ -183,7 +205,7 @@ def fail_turn(known: Conversation | None, command: c.FailTurn, _: Asking) -> lis
 
 
 def leave_uncertain(
-    known: Conversation | None, command: c.LeaveUncertain, _: Asking
+    known: Conversation | None, command: c.LeaveUncertain, _: DecisionContext
 ) -> list[Draft]:
     """End a turn that was sent and whose outcome is unknown. A queued one is unchanged."""
     turn = _require(known, command.thread_id).turn(command.turn_id)
@@ -196,7 +218,9 @@ def leave_uncertain(
 # -- messages --------------------------------------------------------------------------------------
 
 
-def hide_message(known: Conversation | None, command: c.HideMessage, asking: Asking) -> list[Draft]:
+def hide_message(
+    known: Conversation | None, command: c.HideMessage, asking: DecisionContext
+) -> list[Draft]:
     """Hide a message."""
     _require(known, command.thread_id)
     hidden = e.MessageHidden(command.thread_id, command.message_id)
@@ -204,7 +228,7 @@ def hide_message(known: Conversation | None, command: c.HideMessage, asking: Ask
 
 
 def unhide_message(
-    known: Conversation | None, command: c.UnhideMessage, asking: Asking
+    known: Conversation | None, command: c.UnhideMessage, asking: DecisionContext
 ) -> list[Draft]:
     """Show a hidden message again."""
     _require(known, command.thread_id)
@@ -212,7 +236,9 @@ def unhide_message(
     return [Draft(shown, (_position_of(asking, command.message_id),))]
 
 
-def begin_import(known: Conversation | None, command: c.BeginImport, _: Asking) -> list[Draft]:
+def begin_import(
+    known: Conversation | None, command: c.BeginImport, _: DecisionContext
+) -> list[Draft]:
     """Begin or resume an import into a thread. Idempotent."""
     thread = _require(known, command.thread_id)
     if command.import_id in thread.imports:
@@ -222,7 +248,7 @@ def begin_import(known: Conversation | None, command: c.BeginImport, _: Asking) 
 
 
 def import_messages(
-    known: Conversation | None, command: c.ImportMessages, asking: Asking
+    known: Conversation | None, command: c.ImportMessages, asking: DecisionContext
 ) -> list[Draft]:
     """Import messages. `asking.known` has the ids of those that were imported before."""
     thread = _require(known, command.thread_id)
@@ -232,14 +258,14 @@ def import_messages(
     here: frozenset[str] = asking.known or frozenset()
     fresh = [one for one in command.messages if one.message_id not in here]
     for one in fresh:
-        check_imported(one)
+        validate_imported_message(one)
     return [Draft(one, (begun.position,)) for one in fresh]
 
 
 # -- notes and summaries ---------------------------------------------------------------------------
 
 
-def open_topic(known: Conversation | None, command: c.OpenTopic, _: Asking) -> list[Draft]:
+def open_topic(known: Conversation | None, command: c.OpenTopic, _: DecisionContext) -> list[Draft]:
     """Open a topic."""
     thread = _require(known, command.thread_id)
     if command.topic_id in thread.topics:
@@ -248,7 +274,7 @@ def open_topic(known: Conversation | None, command: c.OpenTopic, _: Asking) -> l
     return _on_thread(thread, opened, *command.because)
 
 
-def note_topic(known: Conversation | None, command: c.NoteTopic, _: Asking) -> list[Draft]:
+def note_topic(known: Conversation | None, command: c.NoteTopic, _: DecisionContext) -> list[Draft]:
     """Note the current state of a topic."""
     at = _require(known, command.thread_id).topics.get(command.topic_id)
     if at is None:
@@ -257,7 +283,9 @@ def note_topic(known: Conversation | None, command: c.NoteTopic, _: Asking) -> l
     return [Draft(noted, (at, *command.because))]
 
 
-def close_topic(known: Conversation | None, command: c.CloseTopic, _: Asking) -> list[Draft]:
+def close_topic(
+    known: Conversation | None, command: c.CloseTopic, _: DecisionContext
+) -> list[Draft]:
     """Close a topic."""
     at = _require(known, command.thread_id).topics.get(command.topic_id)
     if at is None:
@@ -265,7 +293,9 @@ def close_topic(known: Conversation | None, command: c.CloseTopic, _: Asking) ->
     return [Draft(e.TopicClosed(command.thread_id, command.topic_id), (at,))]
 
 
-def note_decision(known: Conversation | None, command: c.NoteDecision, _: Asking) -> list[Draft]:
+def note_decision(
+    known: Conversation | None, command: c.NoteDecision, _: DecisionContext
+) -> list[Draft]:
     """Note a decision."""
     thread = _require(known, command.thread_id)
     noted = e.DecisionNoted(
@@ -274,7 +304,9 @@ def note_decision(known: Conversation | None, command: c.NoteDecision, _: Asking
     return _on_thread(thread, noted, *command.because)
 
 
-def note_intent(known: Conversation | None, command: c.NoteIntent, _: Asking) -> list[Draft]:
+def note_intent(
+    known: Conversation | None, command: c.NoteIntent, _: DecisionContext
+) -> list[Draft]:
     """Note an intent."""
     thread = _require(known, command.thread_id)
     if command.intent_id in thread.intents:
@@ -283,7 +315,9 @@ def note_intent(known: Conversation | None, command: c.NoteIntent, _: Asking) ->
     return _on_thread(thread, noted, *command.because)
 
 
-def settle_intent(known: Conversation | None, command: c.SettleIntent, _: Asking) -> list[Draft]:
+def settle_intent(
+    known: Conversation | None, command: c.SettleIntent, _: DecisionContext
+) -> list[Draft]:
     """Close an intent."""
     at = _require(known, command.thread_id).intents.get(command.intent_id)
     if at is None:
@@ -291,7 +325,7 @@ def settle_intent(known: Conversation | None, command: c.SettleIntent, _: Asking
     return [Draft(e.IntentSettled(command.thread_id, command.intent_id), (at,))]
 
 
-def mark_day(known: Conversation | None, command: c.MarkDay, _: Asking) -> list[Draft]:
+def mark_day(known: Conversation | None, command: c.MarkDay, _: DecisionContext) -> list[Draft]:
     """Mark a day as important, or remove the mark."""
     thread = _require(known, command.thread_id)
     try:
@@ -305,21 +339,27 @@ def mark_day(known: Conversation | None, command: c.MarkDay, _: Asking) -> list[
     return _on_thread(thread, e.DayMarked(command.thread_id, day, command.important))
 
 
-def note_summary(_: Nothing | None, command: c.NoteSummary, asking: Asking) -> list[Draft]:
+def note_summary(
+    _: EmptyState | None, command: c.NoteSummary, asking: DecisionContext
+) -> list[Draft]:
     """Record the summary of a window. It derives from its sources, so it has no own branch."""
     _check_engine(asking)
     noted = e.WindowSummarised(command.thread_id, command.window, command.item_id, command.upto)
     return [Draft(noted, command.because)]
 
 
-def note_no_summary(_: Nothing | None, command: c.NoteNoSummary, asking: Asking) -> list[Draft]:
+def note_no_summary(
+    _: EmptyState | None, command: c.NoteNoSummary, asking: DecisionContext
+) -> list[Draft]:
     """Record that summarising a window failed, and why."""
     _check_engine(asking)
     failed = e.WindowFailed(command.thread_id, command.window, command.upto, command.reason[:300])
     return [Draft(failed, command.because)]
 
 
-def set_zone(known: Place | None, command: c.SetZone, asking: Asking) -> list[Event]:
+def set_zone(
+    known: TimeZoneState | None, command: c.SetZone, asking: DecisionContext
+) -> list[Event]:
     """Set the person's time zone. The interface checks that the zone exists."""
     _check_person(asking)
     if known is not None and known.zone == command.zone:
@@ -341,7 +381,7 @@ def _on_thread(thread: Conversation, happened: Event, *because: int) -> list[Dra
     return [Draft(happened, (thread.position, *because))]
 
 
-def _position_of(asking: Asking, message_id: str) -> int:
+def _position_of(asking: DecisionContext, message_id: str) -> int:
     if not asking.known:
         raise NotFound(
             f"no message {message_id!r}", hint="It was deleted, or is on another branch."
@@ -349,12 +389,12 @@ def _position_of(asking: Asking, message_id: str) -> int:
     return int(asking.known)
 
 
-def _check_person(asking: Asking) -> None:
+def _check_person(asking: DecisionContext) -> None:
     if asking.by.actor != OWNER and not asking.by.actor.startswith("agent:"):
         raise Forbidden(f"only the user and agents may send messages, not {asking.by.actor!r}")
 
 
-def _check_engine(asking: Asking) -> None:
+def _check_engine(asking: DecisionContext) -> None:
     if asking.by.actor != ENGINE:
         raise Forbidden(f"only Everloop itself may record summaries, not {asking.by.actor!r}")
 

@@ -8,11 +8,11 @@ from datetime import datetime
 import msgspec
 
 from everloop.errors import Corrupt, Forbidden, Invalid, NotFound
-from everloop.log import Asking, Draft, Event, Fact, Fold
+from everloop.log import DecisionContext, Draft, Event, Fact, Fold
 from everloop.memory.model.scopes import OWNER
 from everloop.thread.model import commands as c
 from everloop.thread.model import events as e
-from everloop.thread.model.state import Conversation, Import
+from everloop.thread.model.state import Conversation, ImportState
 
 ROLES = ("user", "assistant")
 TEXT_MAX = 150_000  # characters; six bytes each at most, so that an event stays within its limit
@@ -23,7 +23,7 @@ IMPORTS_STREAM = "imports"
 class Imports(msgspec.Struct, frozen=True):
     """The imports of one log."""
 
-    known: dict[str, Import] = {}
+    known: dict[str, ImportState] = {}
 
 
 def evolve_imports(before: Imports | None, fact: Fact) -> Imports:
@@ -31,9 +31,11 @@ def evolve_imports(before: Imports | None, fact: Fact) -> Imports:
     known = before.known if before else {}
     match fact.event:
         case e.ImportBegun(import_id=import_id):
-            return Imports({**known, import_id: Import(fact.position)})
+            return Imports({**known, import_id: ImportState(fact.position)})
         case e.ImportEnded(import_id=import_id, messages=messages):
-            return Imports({**known, import_id: Import(known[import_id].position, messages, True)})
+            return Imports(
+                {**known, import_id: ImportState(known[import_id].position, messages, True)}
+            )
         case _:
             raise Corrupt(f"{fact.event.wire} at {fact.position} is not about an import")
 
@@ -41,7 +43,9 @@ def evolve_imports(before: Imports | None, fact: Fact) -> Imports:
 IMPORTS = Fold("thread.imports", Imports, evolve_imports)
 
 
-def open_import(known: Imports | None, command: c.OpenImport, asking: Asking) -> list[Event]:
+def open_import(
+    known: Imports | None, command: c.OpenImport, asking: DecisionContext
+) -> list[Event]:
     """Begin or resume an import. Idempotent: the same export is one import."""
     if asking.by.actor != OWNER:
         raise Forbidden(
@@ -53,7 +57,9 @@ def open_import(known: Imports | None, command: c.OpenImport, asking: Asking) ->
     return [e.ImportBegun("", command.import_id, command.source, command.name)]
 
 
-def add_files(known: Conversation | None, command: c.AddFiles, asking: Asking) -> list[Draft]:
+def add_files(
+    known: Conversation | None, command: c.AddFiles, asking: DecisionContext
+) -> list[Draft]:
     """Attach files the message does not have yet. `asking.known` is the message, or None."""
     begun = known.imports.get(command.import_id) if known else None
     if begun is None:
@@ -66,7 +72,7 @@ def add_files(known: Conversation | None, command: c.AddFiles, asking: Asking) -
     return [Draft(found, (asking.known.position, begun.position))] if new else []
 
 
-def end_import(known: Imports | None, command: c.EndImport, _: Asking) -> list[Draft]:
+def end_import(known: Imports | None, command: c.EndImport, _: DecisionContext) -> list[Draft]:
     """Record that an import is complete."""
     begun = known.known.get(command.import_id) if known else None
     if begun is None:
@@ -77,7 +83,7 @@ def end_import(known: Imports | None, command: c.EndImport, _: Asking) -> list[D
     return [Draft(ended, (begun.position,))]
 
 
-def check_imported(message: e.MessageImported) -> None:
+def validate_imported_message(message: e.MessageImported) -> None:
     """Validate an imported message.
 
     Raises:
@@ -92,10 +98,10 @@ def check_imported(message: e.MessageImported) -> None:
             f"message {message.external_id!r} has more than {TEXT_MAX:,} characters",
             hint="Split it.",
         )
-    said_at(message.said_at)
+    parse_timestamp(message.said_at)
 
 
-def said_at(written: str) -> datetime:
+def parse_timestamp(written: str) -> datetime:
     """Parse the timestamp of an imported message.
 
     Raises:

@@ -31,7 +31,7 @@ from everloop.thread.model.events import (
 WAITING, SENDING, STREAMING = "recorded", "sending", "streaming"
 
 
-class Turn(msgspec.Struct, frozen=True):
+class OpenTurn(msgspec.Struct, frozen=True):
     """A turn that has not ended. `since` is the position at which its current phase began."""
 
     turn_id: str
@@ -44,7 +44,7 @@ class Turn(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class Import(msgspec.Struct, frozen=True):
+class ImportState(msgspec.Struct, frozen=True):
     """An import: the position where it began, and how many messages it brought in."""
 
     position: int
@@ -58,18 +58,18 @@ class Conversation(msgspec.Struct, frozen=True):
     position: int
     title: str
     archived: bool = False
-    turns: tuple[Turn, ...] = ()
-    imports: dict[str, Import] = {}
+    turns: tuple[OpenTurn, ...] = ()
+    imports: dict[str, ImportState] = {}
     topics: dict[str, int] = {}
     intents: dict[str, int] = {}
     important: frozenset[str] = frozenset()
 
-    def turn(self, turn_id: str) -> Turn | None:
+    def turn(self, turn_id: str) -> OpenTurn | None:
         """The open turn with this id, if there is one."""
         return next((turn for turn in self.turns if turn.turn_id == turn_id), None)
 
     @property
-    def next_turn(self) -> Turn | None:
+    def next_turn(self) -> OpenTurn | None:
         """The turn that may be sent now: the first one, if it is still queued."""
         first = self.turns[0] if self.turns else None
         return first if first is not None and first.phase == WAITING else None
@@ -88,7 +88,7 @@ def evolve(known: Conversation | None, fact: Fact) -> Conversation:
 def _turn_changes(known: Conversation, fact: Fact) -> dict[str, object]:
     match fact.event:
         case TurnRecorded(turn_id=turn_id, message_id=message_id):
-            new = Turn(turn_id, message_id, fact.position, fact.position)
+            new = OpenTurn(turn_id, message_id, fact.position, fact.position)
             return {"turns": (*known.turns, new)}
         case TurnSending(turn_id=turn_id, answer_id=answer_id, conductor=conductor):
             now = {"phase": SENDING, "answer_id": answer_id, "conductor": conductor}
@@ -137,7 +137,7 @@ def _title_changes(happened: Event) -> dict[str, object]:
 def _import_changes(known: Conversation, fact: Fact) -> dict[str, object]:
     match fact.event:
         case ImportBegun(import_id=import_id):
-            return {"imports": {**known.imports, import_id: Import(fact.position)}}
+            return {"imports": {**known.imports, import_id: ImportState(fact.position)}}
         case MessageImported():
             name = _import_of(known, fact)
             before = known.imports[name]
@@ -176,46 +176,46 @@ def _note_changes(known: Conversation, fact: Fact) -> dict[str, object]:
 CONVERSATION = Fold("thread.conversation", Conversation, evolve)
 
 
-class Place(msgspec.Struct, frozen=True):
+class TimeZoneState(msgspec.Struct, frozen=True):
     """The person's current time zone."""
 
     zone: str
 
 
-def evolve_place(known: Place | None, fact: Fact) -> Place:
+def evolve_time_zone(known: TimeZoneState | None, fact: Fact) -> TimeZoneState:
     """The time zone after an event."""
     if isinstance(fact.event, ZoneSet):
-        return Place(fact.event.zone)
+        return TimeZoneState(fact.event.zone)
     if known is None:
         raise Corrupt(f"{fact.event.wire} came before thread.zone_set")
     return known
 
 
-PLACE = Fold("thread.place", Place, evolve_place)
-PLACE_STREAM = "place"
+TIME_ZONE = Fold("thread.place", TimeZoneState, evolve_time_zone)
+TIME_ZONE_STREAM = "place"
 
 
-class Nothing(msgspec.Struct, frozen=True):
+class EmptyState(msgspec.Struct, frozen=True):
     """The empty state of a stream whose deciders need no history."""
 
 
-def evolve_nothing(_: Nothing | None, fact: Fact) -> Nothing:
+def evolve_empty_state(_: EmptyState | None, fact: Fact) -> EmptyState:
     """The empty state, whatever happened."""
     del fact
-    return Nothing()
+    return EmptyState()
 
 
 # Not in the tree of the thread: a summary is visible wherever its sources are, so that rewinding
 # does not lose the summaries of earlier messages.
-PYRAMID = Fold("thread.pyramid", Nothing, evolve_nothing)
+PYRAMID = Fold("thread.pyramid", EmptyState, evolve_empty_state)
 PYRAMID_STREAM = "pyramid"
 
 
-def stream_of(thread_id: str) -> str:
+def thread_stream(thread_id: str) -> str:
     """The stream of a thread, which is also the root of its branch tree."""
     return f"thread:{thread_id}"
 
 
-def thread_of(stream: str) -> str:
+def thread_id_of_stream(stream: str) -> str:
     """The thread id of a stream; empty if it is not the stream of a thread."""
     return stream.removeprefix("thread:") if stream.startswith("thread:") else ""

@@ -6,34 +6,34 @@ the number of images is limited; files beyond these limits are only named.
 
 from collections.abc import Callable, Iterable, Sequence
 
-from everloop.memory.context import Piece, Section
+from everloop.memory.context import PromptPiece, PromptSection
 from everloop.ports import Image, Part, Text
 from everloop.thread.model.events import Attachment
 from everloop.thread.queries import threads
-from everloop.thread.quoting import plain, quoted, shortened
+from everloop.thread.quoting import collapse_whitespace, quote, truncate_to_tokens
 from everloop.thread.settings import ContextLimits
 
 FILES = "files"
 PICTURES = "pictures"
 
-Fetch = Callable[[Attachment], bytes | None]
+FetchFile = Callable[[Attachment], bytes | None]
 
 
-def no_file(_: Attachment) -> None:
+def fetch_no_file(_: Attachment) -> None:
     """Fetch nothing: for a thread without a file store."""
     return
 
 
-class Attached:
+class PromptAttachments:
     """The attachments of a prompt's messages, which are ordered from oldest to newest."""
 
     def __init__(
-        self, said: Sequence[threads.Message], fetch: Fetch, limits: ContextLimits
+        self, said: Sequence[threads.ThreadMessage], fetch: FetchFile, limits: ContextLimits
     ) -> None:
         self._limits = limits
         self._texts: dict[str, str] = {}
         self._pictures: dict[str, Image] = {}
-        self._owner: dict[str, threads.Message] = {}
+        self._owner: dict[str, threads.ThreadMessage] = {}
         for message in reversed(said):
             for one in message.attachments:
                 if one.digest not in self._owner:
@@ -41,20 +41,20 @@ class Attached:
                     self._load(one, fetch)
 
     @property
-    def picture_tokens(self) -> int:
+    def image_tokens(self) -> int:
         """The token cost of the images, as models count them."""
         return len(self._pictures) * self._limits.picture
 
-    def sections(self) -> list[Section]:
+    def sections(self) -> list[PromptSection]:
         """Prompt sections of files and images; the newest have priority."""
         files = [self._piece(digest, text) for digest, text in self._texts.items()]
         pictures = [self._piece(digest, "[picture]") for digest in self._pictures]
         return [
-            Section(FILES, "should", tuple(files), tokens_max=self._limits.files, stays=95),
-            Section(PICTURES, "should", tuple(pictures), stays=94),
+            PromptSection(FILES, "should", tuple(files), tokens_max=self._limits.files, stays=95),
+            PromptSection(PICTURES, "should", tuple(pictures), stays=94),
         ]
 
-    def parts(self, message: threads.Message, kept: set[str]) -> Iterable[Part]:
+    def parts(self, message: threads.ThreadMessage, kept: set[str]) -> Iterable[Part]:
         """The prompt parts of a message's attachments; those not in `kept` are only named."""
         for one in message.attachments:
             ours = one.digest in kept and self._owner[one.digest] is message
@@ -63,9 +63,9 @@ class Attached:
             elif ours and one.digest in self._texts:
                 yield Text(self._texts[one.digest])
             else:
-                yield Text(named(one))
+                yield Text(file_placeholder(one))
 
-    def _load(self, one: Attachment, fetch: Fetch) -> None:
+    def _load(self, one: Attachment, fetch: FetchFile) -> None:
         picture = one.media_type.startswith("image/")
         if not (picture or one.media_type.startswith("text/")):
             return
@@ -81,20 +81,20 @@ class Attached:
         """The text of a file, truncated to the limit for one file."""
         most = self._limits.files // 2
         text = content[: most * 16].decode(errors="replace")  # no token is longer than 16 bytes
-        short = shortened(quoted(text), most)
-        cut = "" if len(content) <= most * 16 and short == quoted(text) else ", cut"
-        return f"[file {plain(one.name)}, {one.size:,} bytes{cut}]\n> {short}"
+        short = truncate_to_tokens(quote(text), most)
+        cut = "" if len(content) <= most * 16 and short == quote(text) else ", cut"
+        return f"[file {collapse_whitespace(one.name)}, {one.size:,} bytes{cut}]\n> {short}"
 
-    def _piece(self, digest: str, text: str) -> Piece:
+    def _piece(self, digest: str, text: str) -> PromptPiece:
         owner = self._owner[digest]
-        return Piece(digest, text, (owner.position,), priority=owner.position)
+        return PromptPiece(digest, text, (owner.position,), priority=owner.position)
 
 
-def named(one: Attachment) -> str:
+def file_placeholder(one: Attachment) -> str:
     """A placeholder line with the name and size of a file."""
-    return f"[attached: {plain(one.name)}, {one.size:,} bytes]"
+    return f"[attached: {collapse_whitespace(one.name)}, {one.size:,} bytes]"
 
 
-def name_tokens(message: threads.Message) -> str:
+def file_placeholders(message: threads.ThreadMessage) -> str:
     """The placeholder lines of a message's files, to count their tokens."""
-    return "\n".join(named(one) for one in message.attachments)
+    return "\n".join(file_placeholder(one) for one in message.attachments)

@@ -12,20 +12,31 @@ import msgspec
 
 from everloop.errors import Invalid
 from everloop.log import Log, Reader
-from everloop.log.model.record import microseconds
-from everloop.memory.context import Assembled, Budget, Piece, Section, assemble
+from everloop.log.model.record import to_microseconds
+from everloop.memory.context import (
+    AssembledPrompt,
+    PromptPiece,
+    PromptSection,
+    TokenBudget,
+    assemble_prompt,
+)
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.status_notes import held
-from everloop.memory.retrieval.results import Asked
-from everloop.memory.service import Keeper
+from everloop.memory.projections.status_notes import format_expiry
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.memory.service import MemoryService
 from everloop.ports import Clock, Message, Part, Prompt, Text, Tool
-from everloop.thread.model.calendar_windows import in_full_since
-from everloop.thread.model.state import CONVERSATION, stream_of
-from everloop.thread.prompt.attachments import Attached, Fetch, name_tokens, no_file
-from everloop.thread.prompt.history import past
+from everloop.thread.model.calendar_windows import first_full_day
+from everloop.thread.model.state import CONVERSATION, thread_stream
+from everloop.thread.prompt.attachments import (
+    FetchFile,
+    PromptAttachments,
+    fetch_no_file,
+    file_placeholders,
+)
+from everloop.thread.prompt.history import summary_sections
 from everloop.thread.queries import threads
-from everloop.thread.queries.notes import Note, in_mind
-from everloop.thread.quoting import TOKENS, plain, quoted
+from everloop.thread.queries.notes import Note, notes_for_prompt
+from everloop.thread.quoting import TOKENS, collapse_whitespace, quote
 from everloop.thread.settings import ContextLimits
 from everloop.thread.turns import PreparedPrompt
 from everloop.turns.tools import Toolbox
@@ -39,26 +50,26 @@ SPOKEN = frozenset(
     {DIALOGUE, QUESTION, "files", "pictures"}
 )  # sections that become messages, not system text
 
-Teach = Callable[[], Iterable[Piece]]
+LessonSource = Callable[[], Iterable[PromptPiece]]
 
 
-def no_lessons() -> list[Piece]:
+def no_lessons() -> list[PromptPiece]:
     """No lessons: for a thread without a lesson service."""
     return []
 
 
-class Preparing:
+class PromptBuilder:
     """Builds the prompt of a turn."""
 
     def __init__(
         self,
         log: Log,
-        keeper: Keeper,
+        keeper: MemoryService,
         clock: Clock,
         *,
         limits: ContextLimits | None = None,
-        teach: Teach = no_lessons,
-        fetch: Fetch = no_file,
+        teach: LessonSource = no_lessons,
+        fetch: FetchFile = fetch_no_file,
     ) -> None:
         self._log, self._keeper, self._clock = log, keeper, clock
         self._limits = limits or ContextLimits()
@@ -75,13 +86,13 @@ class Preparing:
         with self._log.reading(branch=branch) as reader:
             asked = threads.message(reader, threads.turn(reader, turn_id).message_id)
             now = self._clock.now()
-            zone = threads.zones(reader).at(microseconds(now))
+            zone = threads.time_zones(reader).zone_at(to_microseconds(now))
             here = now.astimezone(zone)
             said = _read_dialogue(reader, thread_id, asked, here.date(), self._limits.dialogue)
-            attached = Attached([*said, asked], self._fetch, self._limits)
+            attached = PromptAttachments([*said, asked], self._fetch, self._limits)
             sections = [
                 _system_section(here, asked),
-                *past(reader, thread_id, here.date(), self._limits.past),
+                *summary_sections(reader, thread_id, here.date(), self._limits.past),
                 self._notes_section(reader, thread_id, branch),
                 self._lessons_section(),
                 self._recall_section(reader, asked, self._ids_in_dialogue(said)),
@@ -90,23 +101,23 @@ class Preparing:
                 _question_section(asked),
             ]
         tools = tuple(toolbox.tools)
-        assembled = self._assemble(sections, _tool_tokens(tools) + attached.picture_tokens)
+        assembled = self._assemble(sections, _tool_tokens(tools) + attached.image_tokens)
         prompt = _to_prompt(assembled, said, asked, attached, tools)
         return PreparedPrompt(prompt, assembled.ledger, (asked.position,))
 
-    def _assemble(self, sections: Sequence[Section], elsewhere: int) -> Assembled:
+    def _assemble(self, sections: Sequence[PromptSection], elsewhere: int) -> AssembledPrompt:
         """Fit the sections into the budget that tools and images leave."""
         hard = max(0, self._limits.hard - elsewhere - FRAME)
-        budget = Budget(min(self._limits.soft, hard), hard)
+        budget = TokenBudget(min(self._limits.soft, hard), hard)
         try:
-            return assemble(sections, budget, principal=OWNER, tokens=TOKENS)
+            return assemble_prompt(sections, budget, principal=OWNER, tokens=TOKENS)
         except Invalid as problem:
             raise Invalid(
                 f"the message is too long for a prompt: {problem}",
                 hint="Attach it as a file, or raise thread.context.hard.",
             ) from problem
 
-    def _ids_in_dialogue(self, said: Sequence[threads.Message]) -> set[str]:
+    def _ids_in_dialogue(self, said: Sequence[threads.ThreadMessage]) -> set[str]:
         """The messages that fit into the dialogue; memory search need not repeat them."""
         near: set[str] = set()
         left = self._limits.dialogue
@@ -117,24 +128,24 @@ class Preparing:
             near.add(one.message_id)
         return near
 
-    def _dialogue_section(self, said: Sequence[threads.Message]) -> Section:
+    def _dialogue_section(self, said: Sequence[threads.ThreadMessage]) -> PromptSection:
         """The section of the dialogue: newest messages first, without gaps."""
         pieces = tuple(
-            Piece(one.message_id, _message_text(one), (one.position,), priority=number)
+            PromptPiece(one.message_id, _message_text(one), (one.position,), priority=number)
             for number, one in enumerate(said)
         )
         most = self._limits.dialogue
-        return Section(DIALOGUE, "should", pieces, tokens_max=most, stays=100, unbroken=True)
+        return PromptSection(DIALOGUE, "should", pieces, tokens_max=most, stays=100, unbroken=True)
 
-    def _notes_section(self, reader: Reader, thread_id: str, branch: str) -> Section:
+    def _notes_section(self, reader: Reader, thread_id: str, branch: str) -> PromptSection:
         """The section of notes: open topics and intents, and the newest decisions."""
-        known = self._log.state(CONVERSATION, stream_of(thread_id), branch=branch)
+        known = self._log.state(CONVERSATION, thread_stream(thread_id), branch=branch)
         open_ids = [*known.topics, *known.intents] if known else []
         pieces = tuple(
-            Piece(note.note_id, _note_line(note), (note.position,), priority=note.position)
-            for note in in_mind(reader, thread_id, open_ids, NOTES_MAX)
+            PromptPiece(note.note_id, _note_line(note), (note.position,), priority=note.position)
+            for note in notes_for_prompt(reader, thread_id, open_ids, NOTES_MAX)
         )
-        return Section(
+        return PromptSection(
             "open",
             "should",
             pieces,
@@ -143,8 +154,8 @@ class Preparing:
             stays=80,
         )
 
-    def _lessons_section(self) -> Section:
-        return Section(
+    def _lessons_section(self) -> PromptSection:
+        return PromptSection(
             "lessons",
             "should",
             tuple(self._teach()),
@@ -153,25 +164,28 @@ class Preparing:
             stays=70,
         )
 
-    def _recall_section(self, reader: Reader, asked: threads.Message, near: set[str]) -> Section:
+    def _recall_section(
+        self, reader: Reader, asked: threads.ThreadMessage, near: set[str]
+    ) -> PromptSection:
         """The section of memories on the question, without nearby and hidden messages."""
         most = self._limits.hits
-        question = Asked(asked.text[:2_000], limit=most * 2)
+        question = SearchQuery(asked.text[:2_000], limit=most * 2)
         hits = self._keeper.recall(OWNER, question).hits if asked.text.strip() and most else ()
         found = [hit.item for hit in hits]
-        away = threads.hidden(reader, [item.item_id for item in found])
+        away = threads.hidden_messages(reader, [item.item_id for item in found])
         out = near | away | {asked.message_id}
         pieces = tuple(
-            Piece(
+            PromptPiece(
                 item.item_id,
-                f"- {item.happened_at:%Y-%m-%d} ({plain(item.kind)}{held(item)})"
-                f" {quoted(item.text[:1_200])}",
+                f"- {item.happened_at:%Y-%m-%d} ({collapse_whitespace(item.kind)}"
+                f"{format_expiry(item)})"
+                f" {quote(item.text[:1_200])}",
                 (item.version,),
                 priority=-rank,
             )
             for rank, item in enumerate(item for item in found if item.item_id not in out)
         )
-        return Section(
+        return PromptSection(
             "recalled",
             "should",
             pieces[:most],
@@ -185,17 +199,17 @@ class Preparing:
 
 
 def _read_dialogue(
-    reader: Reader, thread_id: str, asked: threads.Message, today: date, room: int
-) -> list[threads.Message]:
+    reader: Reader, thread_id: str, asked: threads.ThreadMessage, today: date, room: int
+) -> list[threads.ThreadMessage]:
     """The messages of yesterday and today before the question, answers after their questions.
 
     On a long day, not many more messages are read than fit.
     """
-    day, most = in_full_since(today).isoformat(), MESSAGES
-    said = threads.said_since(reader, thread_id, day, most)
+    day, most = first_full_day(today).isoformat(), MESSAGES
+    said = threads.messages_since(reader, thread_id, day, most)
     while len(said) == most and sum(TOKENS(one.text) for one in said if not one.hidden) <= room:
         most *= 4
-        said = threads.said_since(reader, thread_id, day, most)
+        said = threads.messages_since(reader, thread_id, day, most)
     before = [
         one
         for one in said
@@ -204,10 +218,10 @@ def _read_dialogue(
         and one.message_id != asked.message_id
         and (one.role == "assistant" or one.position < asked.position)
     ]
-    answered = threads.questions(reader, [one.turn_id for one in before if one.turn_id])
+    answered = threads.questions_of_turns(reader, [one.turn_id for one in before if one.turn_id])
     place = {one.message_id: (one.said_at, one.position) for one in before}
 
-    def order(one: threads.Message) -> tuple[tuple[datetime, int], int]:
+    def order(one: threads.ThreadMessage) -> tuple[tuple[datetime, int], int]:
         question = answered.get(one.turn_id, one.message_id)
         return place.get(question, place[one.message_id]), one.position
 
@@ -215,10 +229,10 @@ def _read_dialogue(
 
 
 def _to_prompt(
-    assembled: Assembled,
-    said: Sequence[threads.Message],
-    asked: threads.Message,
-    attached: Attached,
+    assembled: AssembledPrompt,
+    said: Sequence[threads.ThreadMessage],
+    asked: threads.ThreadMessage,
+    attached: PromptAttachments,
     tools: tuple[Tool, ...],
 ) -> Prompt:
     system = "\n\n".join(part.text for part in assembled.parts if part.name not in SPOKEN)
@@ -234,7 +248,7 @@ def _to_prompt(
 
 
 def _to_model_messages(
-    said: Sequence[threads.Message], attached: Attached, kept: set[str]
+    said: Sequence[threads.ThreadMessage], attached: PromptAttachments, kept: set[str]
 ) -> tuple[Message, ...]:
     """The dialogue in the form models expect: alternating roles, the user first."""
     turns: list[tuple[str, list[Part]]] = []
@@ -253,13 +267,13 @@ def _to_model_messages(
     )
 
 
-def _message_text(one: threads.Message) -> str:
-    return "\n".join(part for part in (one.text, name_tokens(one)) if part)
+def _message_text(one: threads.ThreadMessage) -> str:
+    return "\n".join(part for part in (one.text, file_placeholders(one)) if part)
 
 
-def _question_section(asked: threads.Message) -> Section:
-    return Section(
-        QUESTION, "must", (Piece(asked.message_id, _message_text(asked), (asked.position,)),)
+def _question_section(asked: threads.ThreadMessage) -> PromptSection:
+    return PromptSection(
+        QUESTION, "must", (PromptPiece(asked.message_id, _message_text(asked), (asked.position,)),)
     )
 
 
@@ -267,7 +281,7 @@ def _tool_tokens(tools: tuple[Tool, ...]) -> int:
     return TOKENS(msgspec.json.encode(tools).decode()) if tools else 0
 
 
-def _system_section(now: datetime, asked: threads.Message) -> Section:
+def _system_section(now: datetime, asked: threads.ThreadMessage) -> PromptSection:
     text = (
         "You are the assistant in Everloop, one conversation that goes on for years. Answer the"
         " person directly and plainly. What stands below under headings is what Everloop remembers:"
@@ -276,9 +290,9 @@ def _system_section(now: datetime, asked: threads.Message) -> Section:
         " memory with your tools.\n"
         f"It is {now:%A, %Y-%m-%d %H:%M} where the person is ({now.tzname()})."
     )
-    return Section("you", "must", (Piece("you", text, (asked.position,)),))
+    return PromptSection("you", "must", (PromptPiece("you", text, (asked.position,)),))
 
 
 def _note_line(note: Note) -> str:
-    more = f": {quoted(note.text)}" if note.text != note.title else ""
-    return f"- {note.at:%Y-%m-%d} {note.sort}: {quoted(note.title)}{more}"
+    more = f": {quote(note.text)}" if note.text != note.title else ""
+    return f"- {note.at:%Y-%m-%d} {note.sort}: {quote(note.title)}{more}"

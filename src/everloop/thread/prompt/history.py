@@ -8,23 +8,25 @@ from collections.abc import Sequence
 from datetime import date
 
 from everloop.log import Reader
-from everloop.memory.context import Piece, Section
+from everloop.memory.context import PromptPiece, PromptSection
 from everloop.memory.context import Tier as Strength
-from everloop.thread.model.calendar_windows import TIERS, Tier, Window, pyramid
-from everloop.thread.pyramid.summaries import oldest_day, summaries, texts
-from everloop.thread.quoting import TOKENS, quoted, shares, shortened
-from everloop.thread.settings import PastLimits
+from everloop.thread.model.calendar_windows import TIERS, CalendarWindow, Tier, pyramid_windows
+from everloop.thread.pyramid.summaries import item_texts, oldest_day, window_summaries
+from everloop.thread.quoting import TOKENS, fair_share, quote, truncate_to_tokens
+from everloop.thread.settings import HistoryLimits
 
 FRAME = 8  # tokens of a window's key, its brackets and its line break
-Said = list[tuple[Window, int, str]]
+WindowTexts = list[tuple[CalendarWindow, int, str]]
 
 
-def past(reader: Reader, thread_id: str, today: date, limits: PastLimits) -> list[Section]:
+def summary_sections(
+    reader: Reader, thread_id: str, today: date, limits: HistoryLimits
+) -> list[PromptSection]:
     """A prompt section for each tier, the oldest first."""
     oldest = oldest_day(reader, thread_id)
-    windows = list(pyramid(today, oldest)) if oldest else []
-    known = summaries(reader, thread_id, [window.key for window in windows])
-    found = texts(reader, [one.item_id for one in known.values() if one.item_id])
+    windows = list(pyramid_windows(today, oldest)) if oldest else []
+    known = window_summaries(reader, thread_id, [window.key for window in windows])
+    found = item_texts(reader, [one.item_id for one in known.values() if one.item_id])
     said = [
         (window, *found[item])
         for window in reversed(windows)
@@ -33,21 +35,21 @@ def past(reader: Reader, thread_id: str, today: date, limits: PastLimits) -> lis
     return [tier_section(tier, said, int(getattr(limits, tier))) for tier in reversed(TIERS)]
 
 
-def tier_section(tier: Tier, said: Said, most: int) -> Section:
+def tier_section(tier: Tier, said: WindowTexts, most: int) -> PromptSection:
     """The prompt section of one tier, with a piece for each window."""
     heading = f"## Earlier, {tier} by {tier}"
     mine = [one for one in said if one[0].tier == tier]
     room = most - TOKENS(heading) - FRAME
     pieces = tuple(
-        Piece(window.key, text, (position,), priority=number)
+        PromptPiece(window.key, text, (position,), priority=number)
         for number, (window, position, text) in enumerate(_fit(mine, room))
     )
     strength: Strength = "should" if tier in ("day", "week") else "nice"
-    return Section(f"{tier}s", strength, pieces, heading=heading, tokens_max=most, stays=60)
+    return PromptSection(f"{tier}s", strength, pieces, heading=heading, tokens_max=most, stays=60)
 
 
-def _fit(said: Said, room: int) -> Sequence[tuple[Window, int, str]]:
+def _fit(said: WindowTexts, room: int) -> Sequence[tuple[CalendarWindow, int, str]]:
     """The text of each window, truncated to its share."""
-    whole = [(window, at, f"[{window.key}] {quoted(text)}") for window, at, text in said]
-    share = shares([TOKENS(text) + FRAME for _, _, text in whole], room) - FRAME
-    return [(window, at, shortened(text, max(1, share))) for window, at, text in whole]
+    whole = [(window, at, f"[{window.key}] {quote(text)}") for window, at, text in said]
+    share = fair_share([TOKENS(text) + FRAME for _, _, text in whole], room) - FRAME
+    return [(window, at, truncate_to_tokens(text, max(1, share))) for window, at, text in whole]

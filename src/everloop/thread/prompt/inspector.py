@@ -21,7 +21,7 @@ SORTS = {
 }
 
 
-class Seen(msgspec.Struct, frozen=True):
+class InspectedPiece(msgspec.Struct, frozen=True):
     """A piece of a prompt: its tokens, why it was left out, its kind, and how its text begins."""
 
     key: str
@@ -32,17 +32,17 @@ class Seen(msgspec.Struct, frozen=True):
     text: str
 
 
-class SeenSection(msgspec.Struct, frozen=True):
+class InspectedSection(msgspec.Struct, frozen=True):
     """A section of a prompt."""
 
     name: str
     tier: str
     tokens: int
     tokens_max: int
-    pieces: tuple[Seen, ...]
+    pieces: tuple[InspectedPiece, ...]
 
 
-class Inspected(msgspec.Struct, frozen=True):
+class InspectedPrompt(msgspec.Struct, frozen=True):
     """A sent prompt in all its parts."""
 
     context_id: str
@@ -51,7 +51,7 @@ class Inspected(msgspec.Struct, frozen=True):
     hard: int
     counted_by: str
     exact: bool
-    sections: tuple[SeenSection, ...]
+    sections: tuple[InspectedSection, ...]
 
 
 class _PieceText(msgspec.Struct):
@@ -65,7 +65,7 @@ _IS_VISIBLE = f"SELECT 1 FROM log l WHERE l.position = ? AND {visible('l')}"  # 
 _decode_text = msgspec.json.Decoder(_PieceText).decode
 
 
-def inspect(reader: Reader, context_id: str) -> Inspected:
+def inspect_prompt(reader: Reader, context_id: str) -> InspectedPrompt:
     """The prompt with this context id.
 
     Raises:
@@ -81,8 +81,8 @@ def inspect(reader: Reader, context_id: str) -> Inspected:
     return _inspect_ledger(reader, context_id, happened.ledger)
 
 
-def _inspect_ledger(reader: Reader, context_id: str, ledger: Ledger) -> Inspected:
-    return Inspected(
+def _inspect_ledger(reader: Reader, context_id: str, ledger: Ledger) -> InspectedPrompt:
+    return InspectedPrompt(
         context_id,
         ledger.tokens,
         ledger.soft,
@@ -90,13 +90,13 @@ def _inspect_ledger(reader: Reader, context_id: str, ledger: Ledger) -> Inspecte
         ledger.counted_by,
         ledger.exact,
         tuple(
-            SeenSection(
+            InspectedSection(
                 section.name,
                 section.tier,
                 section.tokens,
                 section.tokens_max,
                 tuple(
-                    Seen(
+                    InspectedPiece(
                         entry.key,
                         entry.tokens,
                         entry.left_out,

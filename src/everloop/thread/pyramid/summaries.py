@@ -12,13 +12,13 @@ import msgspec
 
 from everloop.log import Reader, visible
 from everloop.log.model.facts import Retracted
-from everloop.log.model.record import microseconds, moment
+from everloop.log.model.record import from_microseconds, to_microseconds
 from everloop.memory.model.decide import ENGINE
-from everloop.thread.model.calendar_windows import TIERS, Window, holding
+from everloop.thread.model.calendar_windows import TIERS, CalendarWindow, window_containing
 from everloop.thread.queries import threads
 
 
-class Summary(msgspec.Struct, frozen=True):
+class WindowSummary(msgspec.Struct, frozen=True):
     """The summary of a window; without an item, there was nothing to summarise.
 
     With a `reason`, the last `failures` attempts failed, and `item_id` is an older summary, if any.
@@ -35,25 +35,29 @@ class Summary(msgspec.Struct, frozen=True):
     failures: int = 0
 
 
-def summaries(
+def window_summaries(
     reader: Reader, thread_id: str, keys: Sequence[str] | None = None
-) -> dict[str, Summary]:
+) -> dict[str, WindowSummary]:
     """The newest summary or failure of each window; with `keys`, of these windows only."""
     named = msgspec.json.encode(keys).decode()
-    found: dict[str, Summary] = {}
+    found: dict[str, WindowSummary] = {}
     rows = reader.rows(_ALL if keys is None else _NAMED, {"thread": thread_id, "keys": named})
     for window, item_id, upto, reason, at, position in rows:
         before = found.get(window)
         if not reason:
-            found[window] = Summary(window, item_id, upto, position, position, moment(at))
+            found[window] = WindowSummary(
+                window, item_id, upto, position, position, from_microseconds(at)
+            )
             continue
         item, stands = (before.item_id, before.position) if before else ("", 0)
         failures = 1 + (before.failures if before else 0)
-        found[window] = Summary(window, item, upto, stands, position, moment(at), reason, failures)
+        found[window] = WindowSummary(
+            window, item, upto, stands, position, from_microseconds(at), reason, failures
+        )
     return found
 
 
-def replaced(reader: Reader, thread_id: str) -> dict[str, int]:
+def replaced_summaries(reader: Reader, thread_id: str) -> dict[str, int]:
     """Item ids and positions of summaries that a newer one of the same window replaced."""
     named = {"thread": thread_id, "keys": ""}
     rows = [
@@ -65,37 +69,41 @@ def replaced(reader: Reader, thread_id: str) -> dict[str, int]:
         for window, item_id, _, _, _, at in rows
         if item_id and item_id != holds[window][0] and at < holds[window][1]
     ]
-    return {name: position for name, (position, _) in texts(reader, older).items()}
+    return {name: position for name, (position, _) in item_texts(reader, older).items()}
 
 
-def left_over(reader: Reader, thread_id: str, window: Window, host: str) -> dict[str, int]:
+def orphaned_summaries(
+    reader: Reader, thread_id: str, window: CalendarWindow, host: str
+) -> dict[str, int]:
     """Orphaned summaries of a window, with their positions: a crash kept them unrecorded."""
     first = datetime(window.first.year, window.first.month, window.first.day, tzinfo=UTC)
     named = {
         "thread": thread_id,
         "host": host,
         "window": window.key,
-        "at": microseconds(first),
-        "begins": title_of(window, ""),
+        "at": to_microseconds(first),
+        "begins": summary_title(window, ""),
     }
     return dict(reader.rows(_ORPHANED, named))
 
 
-def title_of(window: Window, title: str) -> str:
+def summary_title(window: CalendarWindow, title: str) -> str:
     """The title of a window's summary."""
     return f"{window.key.replace(':', ' ')}: {title}"
 
 
-def unwanted(reader: Reader, thread_id: str) -> dict[str, Summary]:
+def deleted_summaries(reader: Reader, thread_id: str) -> dict[str, WindowSummary]:
     """The newest summary of each window that a person deleted directly, by window key."""
     named = {"thread": thread_id, "kind": Retracted.wire, "engine": ENGINE}
     return {
-        window: Summary(window, "", upto, position, position, moment(at))
+        window: WindowSummary(window, "", upto, position, position, from_microseconds(at))
         for window, upto, at, position in reader.rows(_DELETED_BY_PERSON, named)
     }
 
 
-def touched_by_day(reader: Reader, thread_id: str, first: date, until: date) -> dict[date, int]:
+def newest_change_by_day(
+    reader: Reader, thread_id: str, first: date, until: date
+) -> dict[date, int]:
     """For each day with messages, the position of the newest fact that concerns its summary."""
     within = {"thread": thread_id, "first": first.isoformat(), "until": until.isoformat()}
     touched = {date.fromisoformat(day): position for day, position in reader.rows(_DAYS, within)}
@@ -107,22 +115,24 @@ def touched_by_day(reader: Reader, thread_id: str, first: date, until: date) -> 
     return touched
 
 
-def needs(touched: Mapping[date, int]) -> dict[Window, int]:
+def required_positions(touched: Mapping[date, int]) -> dict[CalendarWindow, int]:
     """The position that the summary of each non-empty window has to cover."""
-    needed: dict[Window, int] = {}
+    needed: dict[CalendarWindow, int] = {}
     for day, position in touched.items():
         for tier in TIERS:
-            window = holding(day, tier)
+            window = window_containing(day, tier)
             needed[window] = max(needed.get(window, 0), position)
     return needed
 
 
-def is_current(window: Window, known: Mapping[str, Summary], needed: int) -> bool:
+def is_current(window: CalendarWindow, known: Mapping[str, WindowSummary], needed: int) -> bool:
     """Whether the last attempt covers everything, including summaries of the tier below."""
     own = known.get(window.key)
     if own is None or own.upto < needed:
         return False
-    return all(known[part.key].position <= own.tried for part in window.below if part.key in known)
+    return all(
+        known[part.key].position <= own.tried for part in window.children if part.key in known
+    )
 
 
 def important_days(reader: Reader, thread_id: str) -> set[date]:
@@ -130,7 +140,7 @@ def important_days(reader: Reader, thread_id: str) -> set[date]:
     return {day for day, (important, _) in _day_importance(reader, thread_id).items() if important}
 
 
-def hides_of(reader: Reader, thread_id: str, window: Window) -> tuple[int, ...]:
+def hide_positions(reader: Reader, thread_id: str, window: CalendarWindow) -> tuple[int, ...]:
     """Positions of the facts that hide or unhide messages of a window."""
     within = {
         "thread": thread_id,
@@ -140,7 +150,9 @@ def hides_of(reader: Reader, thread_id: str, window: Window) -> tuple[int, ...]:
     return tuple(row[0] for row in reader.rows(_HIDES, within))
 
 
-def taken_back_by(reader: Reader, thread_id: str, window: Window) -> tuple[int, ...]:
+def window_summary_retractions(
+    reader: Reader, thread_id: str, window: CalendarWindow
+) -> tuple[int, ...]:
     """Positions of the retractions that removed a summary of a window; undoing them restores it."""
     named = {"thread": thread_id, "window": window.key, "kind": Retracted.wire, "engine": ENGINE}
     return tuple(row[0] for row in reader.rows(_RETRACTIONS, named))
@@ -152,7 +164,7 @@ def oldest_day(reader: Reader, thread_id: str) -> date | None:
     return date.fromisoformat(rows[0][0]) if rows else None
 
 
-def texts(reader: Reader, items: Sequence[str]) -> dict[str, tuple[int, str]]:
+def item_texts(reader: Reader, items: Sequence[str]) -> dict[str, tuple[int, str]]:
     """The position and current text of each of these memory items."""
     named = msgspec.json.encode(list(items)).decode()
     return {name: (position, text) for position, name, text in reader.rows(_TEXTS, (named,))}
@@ -163,10 +175,10 @@ def texts(reader: Reader, items: Sequence[str]) -> dict[str, tuple[int, str]]:
 
 def _day_importance(reader: Reader, thread_id: str) -> dict[date, tuple[bool, int]]:
     """Whether a day is important, and the newest fact that says so. A person's mark wins."""
-    zones = threads.zones(reader)
+    zones = threads.time_zones(reader)
     found: dict[date, tuple[bool, int]] = {}
     for position, at, source_day in reader.rows(_DECISIONS, (thread_id,)):
-        day = date.fromisoformat(source_day) if source_day else zones.day(at)
+        day = date.fromisoformat(source_day) if source_day else zones.local_date(at)
         found[day] = (True, position)
     for day, important, position in reader.rows(_MARKS, (thread_id,)):
         found[date.fromisoformat(day)] = (bool(important), position)

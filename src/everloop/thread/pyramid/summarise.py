@@ -11,35 +11,35 @@ from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 
-from everloop.completion import Declined, says, structured
+from everloop.completion import Declined, generate_structured, text_message
 from everloop.errors import EverloopError
 from everloop.log import CommandBus, Log, Reader
 from everloop.memory.model.commands import RateItem, RememberItem
 from everloop.memory.model.events import SUMMARY, Origin
-from everloop.memory.model.state import stream_of
-from everloop.memory.summaries.compress import Gist, is_protected
+from everloop.memory.model.state import item_stream
+from everloop.memory.summaries.compress import SummaryText, is_protected
 from everloop.ports import Ids, Model, Params, Prompt, Usage
-from everloop.thread.model.calendar_windows import TIERS, Tier, Window, window_of
+from everloop.thread.model.calendar_windows import TIERS, CalendarWindow, Tier, parse_window
 from everloop.thread.model.commands import NoteNoSummary, NoteSummary
 from everloop.thread.model.events import WindowSummarised
 from everloop.thread.pyramid.summaries import (
-    Summary,
-    hides_of,
+    WindowSummary,
+    deleted_summaries,
+    hide_positions,
     important_days,
     is_current,
-    left_over,
-    needs,
-    replaced,
-    summaries,
-    taken_back_by,
-    texts,
-    title_of,
-    touched_by_day,
-    unwanted,
+    item_texts,
+    newest_change_by_day,
+    orphaned_summaries,
+    replaced_summaries,
+    required_positions,
+    summary_title,
+    window_summaries,
+    window_summary_retractions,
 )
 from everloop.thread.queries import threads
-from everloop.thread.quoting import TOKENS, quoted, shortened
-from everloop.thread.settings import Detail
+from everloop.thread.quoting import TOKENS, quote, truncate_to_tokens
+from everloop.thread.settings import SummaryLimits
 from everloop.thread.turns import ENGINE
 
 HOST = "pyramid"
@@ -49,7 +49,7 @@ MESSAGE_CHARACTERS = 2_000  # of one message, when a day is summarised
 PORTION_TOKENS = 24_000  # summarised in one call
 
 
-class Line(msgspec.Struct, frozen=True):
+class SummarySource(msgspec.Struct, frozen=True):
     """One source of a summary: its position, item and text, with author and time."""
 
     position: int
@@ -60,16 +60,16 @@ class Line(msgspec.Struct, frozen=True):
 class _Sources(msgspec.Struct, frozen=True):
     """The input of a summary: its lines, all source positions, and the newest of them."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[SummarySource, ...]
     because: tuple[int, ...]
     upto: int
     important: bool
 
 
-Summarise = Callable[[Window, Sequence[str], int], Gist | Declined]
+WindowSummariser = Callable[[CalendarWindow, Sequence[str], int], SummaryText | Declined]
 
 
-class Pyramid:
+class SummaryPyramid:
     """Summarises the windows of a conversation."""
 
     def __init__(
@@ -77,36 +77,36 @@ class Pyramid:
         log: Log,
         bus: CommandBus,
         ids: Ids,
-        summarise: Summarise,
-        detail: Detail | None = None,
+        summarise: WindowSummariser,
+        detail: SummaryLimits | None = None,
     ) -> None:
         self._log, self._bus, self._ids = log, bus, ids
         self._summarise = summarise
-        self._detail = detail or Detail()
+        self._detail = detail or SummaryLimits()
 
-    def due(self, thread_id: str, today: date, now: datetime) -> list[Window]:
+    def due_windows(self, thread_id: str, today: date, now: datetime) -> list[CalendarWindow]:
         """The closed windows that need a summary, lowest tier first.
 
         A summary that a person deleted is not regenerated until its window changes.
         """
         with self._log.reading() as reader:
-            touched = touched_by_day(reader, thread_id, date.min, today)
-            known = summaries(reader, thread_id)
-            for key, gone in unwanted(reader, thread_id).items():
+            touched = newest_change_by_day(reader, thread_id, date.min, today)
+            known = window_summaries(reader, thread_id)
+            for key, gone in deleted_summaries(reader, thread_id).items():
                 known[key] = max(gone, known.get(key, gone), key=lambda one: one.upto)
         missing = [
             window
-            for window, needed in needs(touched).items()
+            for window, needed in required_positions(touched).items()
             if window.until <= today
             and (not is_current(window, known, needed) or _retry_is_due(known[window.key], now))
         ]
         return sorted(missing, key=lambda window: (TIERS.index(window.tier), window.first))
 
-    def make(self, thread_id: str, window: Window) -> Summary:
+    def summarise(self, thread_id: str, window: CalendarWindow) -> WindowSummary:
         """Summarise a window, or record why it failed. An empty window needs no model call."""
         with self._log.reading() as reader:
             sources = _load_sources(reader, thread_id, window)
-            left = left_over(reader, thread_id, window, HOST)
+            left = orphaned_summaries(reader, thread_id, window, HOST)
             ready = {
                 name: at for name, at in left.items() if _derives_from(reader, at, sources.because)
             }
@@ -128,15 +128,15 @@ class Pyramid:
         except EverloopError as problem:
             return self._record_failure(thread_id, window, sources, str(problem))
 
-    def clear(self, thread_id: str) -> int:
+    def retract_replaced(self, thread_id: str) -> int:
         """Retract summaries that newer ones replaced; returns how many.
 
         A summary stays if a user wrote it or relies on it, or if anything else derives from it.
         """
         with self._log.reading() as reader:
-            older = replaced(reader, thread_id)
+            older = replaced_summaries(reader, thread_id)
             free = {name: at for name, at in older.items() if not is_protected(reader, name)}
-        own = {stream_of(name) for name in free}
+        own = {item_stream(name) for name in free}
         gone = [at for at in free.values() if self._can_be_retracted(at, own)]
         if gone:
             self._log.retract(gone, reason="replaced by a newer summary", actor=ENGINE.actor)
@@ -148,8 +148,8 @@ class Pyramid:
         return all(fact.stream in own or fact.kind == WindowSummarised.wire for fact in hides)
 
     def _summarise_in_portions(
-        self, window: Window, lines: Sequence[str], budget: int
-    ) -> Gist | Declined:
+        self, window: CalendarWindow, lines: Sequence[str], budget: int
+    ) -> SummaryText | Declined:
         """Summarise in one call, or in portions whose summaries are summarised again."""
         portions = list(_split_into_portions(lines))
         if len(portions) == 1:
@@ -162,12 +162,14 @@ class Pyramid:
             gists.append(gist.text)
         return self._summarise_in_portions(window, gists, budget)
 
-    def _store(self, thread_id: str, window: Window, sources: _Sources, gist: Gist) -> Summary:
+    def _store(
+        self, thread_id: str, window: CalendarWindow, sources: _Sources, gist: SummaryText
+    ) -> WindowSummary:
         first = window.first
         item = RememberItem(
             item_id=self._ids.new("mem-c"),
             text=gist.text,
-            title=title_of(window, gist.title)[:200],
+            title=summary_title(window, gist.title)[:200],
             kind=SUMMARY,
             origin=Origin(host=HOST, session=thread_id),
             learned_via="inferred",
@@ -179,8 +181,8 @@ class Pyramid:
         return self._record_stored(thread_id, window, sources, item.item_id, kept.position)
 
     def _record_stored(
-        self, thread_id: str, window: Window, sources: _Sources, item_id: str, position: int
-    ) -> Summary:
+        self, thread_id: str, window: CalendarWindow, sources: _Sources, item_id: str, position: int
+    ) -> WindowSummary:
         if sources.important:
             self._bus.do(RateItem(item_id, 2), by=ENGINE)
         return self._record_summary(thread_id, window, sources, item_id, position)
@@ -193,48 +195,56 @@ class Pyramid:
             self._log.retract(gone, reason="left over from an interrupted run", actor=ENGINE.actor)
 
     def _record_summary(
-        self, thread_id: str, window: Window, sources: _Sources, item_id: str, *kept: int
-    ) -> Summary:
+        self, thread_id: str, window: CalendarWindow, sources: _Sources, item_id: str, *kept: int
+    ) -> WindowSummary:
         stands_on = (*kept, *sources.because, sources.upto)
         noted = NoteSummary(thread_id, window.key, item_id, sources.upto, stands_on)
         (fact,) = self._bus.do(noted, by=ENGINE).facts
         at = fact.position
-        return Summary(window.key, item_id, sources.upto, at, at, fact.recorded_at)
+        return WindowSummary(window.key, item_id, sources.upto, at, at, fact.recorded_at)
 
     def _record_failure(
-        self, thread_id: str, window: Window, sources: _Sources, reason: str
-    ) -> Summary:
+        self, thread_id: str, window: CalendarWindow, sources: _Sources, reason: str
+    ) -> WindowSummary:
         noted = NoteNoSummary(thread_id, window.key, sources.upto, reason, (sources.upto,))
         (fact,) = self._bus.do(noted, by=ENGINE).facts
         at = fact.position
-        return Summary(window.key, "", sources.upto, 0, at, fact.recorded_at, reason, 1)
+        return WindowSummary(window.key, "", sources.upto, 0, at, fact.recorded_at, reason, 1)
 
 
-def by_model(model: Callable[[], Model], spent: Callable[[Usage], object] = bool) -> Summarise:
+def model_summariser(
+    model: Callable[[], Model], spent: Callable[[Usage], object] = bool
+) -> WindowSummariser:
     """A summariser that calls a model. `spent` receives the usage of each call."""
 
-    def summarise(window: Window, lines: Sequence[str], budget: int) -> Gist | Declined:
-        prompt = Prompt((says("user", "\n".join(lines)),), system=_instructions(window, budget))
+    def summarise(
+        window: CalendarWindow, lines: Sequence[str], budget: int
+    ) -> SummaryText | Declined:
+        prompt = Prompt(
+            (text_message("user", "\n".join(lines)),), system=_instructions(window, budget)
+        )
         params = Params(tokens_max=budget * 2)
-        gist = structured(model(), prompt, Gist, params=params, spent=spent)
+        gist = generate_structured(model(), prompt, SummaryText, params=params, spent=spent)
         return (
-            gist if isinstance(gist, Declined) else Gist(gist.title, shortened(gist.text, budget))
+            gist
+            if isinstance(gist, Declined)
+            else SummaryText(gist.title, truncate_to_tokens(gist.text, budget))
         )
 
     return summarise
 
 
-def lines_of(reader: Reader, thread_id: str, window: Window) -> list[Line]:
+def summary_sources(reader: Reader, thread_id: str, window: CalendarWindow) -> list[SummarySource]:
     """The sources of a window: messages of a day, or else summaries of the tier below."""
     if window.tier == "day":
         first, until = window.first.isoformat(), window.until.isoformat()
-        said = threads.from_day(reader, thread_id, first, until)
+        said = threads.messages_of_days(reader, thread_id, first, until)
         return [_message_line(one) for one in said if one.text.strip() and not one.hidden]
-    known = summaries(reader, thread_id, [part.key for part in window.below])
-    found = texts(reader, [one.item_id for one in known.values() if one.item_id])
-    at = {summary.item_id: window_of(key).first for key, summary in known.items()}
+    known = window_summaries(reader, thread_id, [part.key for part in window.children])
+    found = item_texts(reader, [one.item_id for one in known.values() if one.item_id])
+    at = {summary.item_id: parse_window(key).first for key, summary in known.items()}
     return [
-        Line(found[name][0], name, f"{at[name]}: {quoted(found[name][1])}")
+        SummarySource(found[name][0], name, f"{at[name]}: {quote(found[name][1])}")
         for name in sorted(found, key=lambda name: at[name])
     ]
 
@@ -252,7 +262,7 @@ _FOCUS: dict[Tier, str] = {
 }
 
 
-def _instructions(window: Window, budget: int) -> str:
+def _instructions(window: CalendarWindow, budget: int) -> str:
     last = window.until - timedelta(days=1)
     span = f"{window.first}" if last == window.first else f"{window.first} to {last}"
     return (
@@ -276,20 +286,24 @@ def _split_into_portions(lines: Sequence[str]) -> Iterator[list[str]]:
     yield portion
 
 
-def _message_line(one: threads.Message) -> Line:
+def _message_line(one: threads.ThreadMessage) -> SummarySource:
     text = one.text if len(one.text) <= MESSAGE_CHARACTERS else f"{one.text[:MESSAGE_CHARACTERS]}…"
     stamp = one.said_at.strftime("%Y-%m-%d %H:%M")
-    return Line(one.position, one.message_id, f"{stamp} {one.role}: {quoted(text)}")
+    return SummarySource(one.position, one.message_id, f"{stamp} {one.role}: {quote(text)}")
 
 
-def _load_sources(reader: Reader, thread_id: str, window: Window) -> _Sources:
-    touched = touched_by_day(reader, thread_id, window.first, window.until)
-    lines = tuple(lines_of(reader, thread_id, window))
-    hides = hides_of(reader, thread_id, window) if window.tier == "day" else ()
+def _load_sources(reader: Reader, thread_id: str, window: CalendarWindow) -> _Sources:
+    touched = newest_change_by_day(reader, thread_id, window.first, window.until)
+    lines = tuple(summary_sources(reader, thread_id, window))
+    hides = hide_positions(reader, thread_id, window) if window.tier == "day" else ()
     return _Sources(
         lines,
-        (*(line.position for line in lines), *hides, *taken_back_by(reader, thread_id, window)),
-        needs(touched)[window],
+        (
+            *(line.position for line in lines),
+            *hides,
+            *window_summary_retractions(reader, thread_id, window),
+        ),
+        required_positions(touched)[window],
         window.tier == "day" and window.first in important_days(reader, thread_id),
     )
 
@@ -302,7 +316,7 @@ def _derives_from(reader: Reader, position: int, because: Sequence[int]) -> bool
 _BECAUSE = "SELECT source FROM log_because WHERE dependant = ?"
 
 
-def _retry_is_due(known: Summary, now: datetime) -> bool:
+def _retry_is_due(known: WindowSummary, now: datetime) -> bool:
     """Whether a failed window is due for a retry: exponential backoff."""
     wait = min(RETRY * 2 ** min(known.failures - 1, 10), RETRY_MAX) if known.reason else RETRY_MAX
     return bool(known.reason) and now - known.at >= wait

@@ -8,28 +8,28 @@ import msgspec
 
 from everloop.log import Reader, visible
 from everloop.thread.model.calendar_windows import (
+    CalendarWindow,
     Tier,
-    Window,
-    holding,
-    in_full_since,
-    pyramid,
-    window_of,
+    first_full_day,
+    parse_window,
+    pyramid_windows,
+    window_containing,
 )
 from everloop.thread.pyramid.summaries import (
-    Summary,
+    WindowSummary,
     important_days,
     is_current,
-    needs,
+    item_texts,
+    newest_change_by_day,
     oldest_day,
-    summaries,
-    texts,
-    touched_by_day,
+    required_positions,
+    window_summaries,
 )
 from everloop.thread.queries import threads
 from everloop.thread.quoting import TOKENS
 
 
-class Band(msgspec.Struct, frozen=True):
+class TimelineWindow(msgspec.Struct, frozen=True):
     """A window with its summary, and whether a prompt shows it today.
 
     `state` is `open` (not over yet), `fresh`, `stale` (it changed since), `failed`, or `missing`
@@ -50,36 +50,38 @@ class Band(msgspec.Struct, frozen=True):
     important: bool
 
 
-class Closer(msgspec.Struct, frozen=True):
+class ZoomedWindow(msgspec.Struct, frozen=True):
     """A window, its windows of the tier below, and the messages if it is a day."""
 
-    band: Band
-    below: tuple[Band, ...]
-    messages: tuple[threads.Message, ...]
+    band: TimelineWindow
+    below: tuple[TimelineWindow, ...]
+    messages: tuple[threads.ThreadMessage, ...]
 
 
-def bands(reader: Reader, thread_id: str, today: date, tiers: Iterable[Tier]) -> list[Band]:
+def timeline_windows(
+    reader: Reader, thread_id: str, today: date, tiers: Iterable[Tier]
+) -> list[TimelineWindow]:
     """Every non-empty window of these tiers, oldest first."""
     picture = _DayRange(reader, thread_id, today, date.min, date.max)
-    wanted = {holding(day, tier) for day in picture.days for tier in tiers}
+    wanted = {window_containing(day, tier) for day in picture.days for tier in tiers}
     return picture.bands(reader, sorted(wanted))
 
 
-def closer(reader: Reader, thread_id: str, today: date, key: str) -> Closer:
+def zoom_window(reader: Reader, thread_id: str, today: date, key: str) -> ZoomedWindow:
     """Zoom into a window: itself, and the tier below.
 
     Raises:
         Invalid: `key` is not the name of a window.
     """
-    window = window_of(key)
+    window = parse_window(key)
     picture = _DayRange(reader, thread_id, today, window.first, window.until)
-    below = [part for part in window.below if picture.within(part)]
+    below = [part for part in window.children if picture.within(part)]
     band, *parts = picture.bands(reader, [window, *below])
-    said: tuple[threads.Message, ...] = ()
+    said: tuple[threads.ThreadMessage, ...] = ()
     if window.tier == "day":
         first, until = window.first.isoformat(), window.until.isoformat()
-        said = threads.from_day(reader, thread_id, first, until)
-    return Closer(band, tuple(parts), said)
+        said = threads.messages_of_days(reader, thread_id, first, until)
+    return ZoomedWindow(band, tuple(parts), said)
 
 
 class _DayRange:
@@ -92,29 +94,29 @@ class _DayRange:
         self.days = {date.fromisoformat(day): count for day, count in rows}
         self._ordered = list(self.days)
         self._today = today
-        self._known = summaries(reader, thread_id)
-        self._needed = needs(touched_by_day(reader, thread_id, first, until))
+        self._known = window_summaries(reader, thread_id)
+        self._needed = required_positions(newest_change_by_day(reader, thread_id, first, until))
         self._important = important_days(reader, thread_id)
         oldest = oldest_day(reader, thread_id)
-        self._shown = set(pyramid(today, oldest)) if oldest else set[Window]()
+        self._shown = set(pyramid_windows(today, oldest)) if oldest else set[CalendarWindow]()
 
-    def within(self, window: Window) -> list[date]:
+    def within(self, window: CalendarWindow) -> list[date]:
         """The days of a window that have messages."""
         first = bisect_left(self._ordered, window.first)
         return self._ordered[first : bisect_left(self._ordered, window.until)]
 
-    def bands(self, reader: Reader, windows: list[Window]) -> list[Band]:
+    def bands(self, reader: Reader, windows: list[CalendarWindow]) -> list[TimelineWindow]:
         """These windows with their summaries."""
         known = [self._known[window.key] for window in windows if window.key in self._known]
-        said = texts(reader, [one.item_id for one in known if one.item_id])
+        said = item_texts(reader, [one.item_id for one in known if one.item_id])
         return [self._band(window, said) for window in windows]
 
-    def _band(self, window: Window, said: dict[str, tuple[int, str]]) -> Band:
+    def _band(self, window: CalendarWindow, said: dict[str, tuple[int, str]]) -> TimelineWindow:
         known = self._known.get(window.key)
         item_id = known.item_id if known else ""
         text = said[item_id][1] if item_id in said else ""
-        in_full = window.tier == "day" and window.first >= in_full_since(self._today)
-        return Band(
+        in_full = window.tier == "day" and window.first >= first_full_day(self._today)
+        return TimelineWindow(
             window.key,
             window.tier,
             window.first,
@@ -129,7 +131,7 @@ class _DayRange:
             window.tier == "day" and window.first in self._important,
         )
 
-    def _state(self, window: Window, known: Summary | None) -> str:
+    def _state(self, window: CalendarWindow, known: WindowSummary | None) -> str:
         if window.until > self._today:
             return "open"
         if known is None:

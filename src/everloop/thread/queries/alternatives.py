@@ -6,11 +6,11 @@ import msgspec
 
 from everloop.errors import NotFound
 from everloop.log import Log
-from everloop.thread.model.state import stream_of
+from everloop.thread.model.state import thread_stream
 from everloop.thread.queries import threads
 
 
-class Version(msgspec.Struct, frozen=True):
+class AnswerVersion(msgspec.Struct, frozen=True):
     """One of several answers. `standing`: it is on the current branch."""
 
     message_id: str
@@ -21,7 +21,7 @@ class Version(msgspec.Struct, frozen=True):
     state: str
 
 
-def versions(log: Log, message_id: str) -> list[Version]:
+def answer_versions(log: Log, message_id: str) -> list[AnswerVersion]:
     """Every answer to the question that a message asks or answers, the oldest first.
 
     Raises:
@@ -37,9 +37,9 @@ def versions(log: Log, message_id: str) -> list[Version]:
 
 def _visible_versions(
     log: Log, thread_id: str, found: list[tuple[int, str, str]]
-) -> Iterator[Version]:
+) -> Iterator[AnswerVersion]:
     """The answers that were not deleted."""
-    sight = log.branches.sight([log.branches.standing[stream_of(thread_id)]])
+    sight = log.branches.sight([log.branches.current[thread_stream(thread_id)]])
     for position, branch, message_id in found:
         try:
             with log.reading(branch=branch) as reader:
@@ -47,7 +47,7 @@ def _visible_versions(
         except NotFound:
             continue
         standing = sight.sees(branch, position)
-        yield Version(message_id, branch, position, standing, said.model, said.state)
+        yield AnswerVersion(message_id, branch, position, standing, said.model, said.state)
 
 
 _QUESTION = """

@@ -5,13 +5,13 @@ import msgspec
 from everloop.errors import Invalid, NotFound
 from everloop.log import Log, Reader, visible
 from everloop.log.model.branches import Branch
-from everloop.thread.model.state import stream_of
+from everloop.thread.model.state import thread_stream
 from everloop.thread.queries import threads
 
 SAMPLE = 500
 
 
-class Line(msgspec.Struct, frozen=True):
+class ThreadBranch(msgspec.Struct, frozen=True):
     """A branch: its parent, where it forked, its newest message, and how many are its own."""
 
     branch: str
@@ -19,30 +19,30 @@ class Line(msgspec.Struct, frozen=True):
     at: int
     standing: bool
     left_after: str  # the message after which it forked from its parent
-    newest: threads.Message | None
+    newest: threads.ThreadMessage | None
     own: int
 
 
-class Compared(msgspec.Struct, frozen=True):
+class BranchComparison(msgspec.Struct, frozen=True):
     """Two branches: the last message they share, and what each has after it."""
 
-    shared: threads.Message | None
-    first: tuple[threads.Message, ...]
-    second: tuple[threads.Message, ...]
+    shared: threads.ThreadMessage | None
+    first: tuple[threads.ThreadMessage, ...]
+    second: tuple[threads.ThreadMessage, ...]
 
 
-def lines(log: Log, thread_id: str) -> list[Line]:
+def thread_branches(log: Log, thread_id: str) -> list[ThreadBranch]:
     """Every branch of a thread, the main branch first."""
-    tree = stream_of(thread_id)
+    tree = thread_stream(thread_id)
     if tree not in log.branches:
         raise NotFound(f"no thread {thread_id!r}", hint="`everloop threads` lists them.")
-    standing = log.branches.standing[tree]
+    standing = log.branches.current[tree]
     own = [branch for branch in log.branches.by_name.values() if branch.root == tree]
     with log.file.reading() as reader:
         return [_load_branch(reader, log, thread_id, branch, standing) for branch in own]
 
 
-def compared(log: Log, thread_id: str, first: str, second: str) -> Compared:
+def compare_branches(log: Log, thread_id: str, first: str, second: str) -> BranchComparison:
     """Compare two branches of a thread.
 
     Raises:
@@ -53,15 +53,17 @@ def compared(log: Log, thread_id: str, first: str, second: str) -> Compared:
     while shared < min(len(one), len(two)) and one[shared].position == two[shared].position:
         shared += 1
     last = one[shared - 1] if shared else None
-    return Compared(last, one[shared:], two[shared:])
+    return BranchComparison(last, one[shared:], two[shared:])
 
 
-def _load_branch(reader: Reader, log: Log, thread_id: str, branch: Branch, standing: str) -> Line:
-    reader.look(log.branches.standing_with(branch.name))
-    newest = threads.newest(reader, thread_id, 1).messages
+def _load_branch(
+    reader: Reader, log: Log, thread_id: str, branch: Branch, standing: str
+) -> ThreadBranch:
+    reader.use_sight(log.branches.sight_from(branch.name))
+    newest = threads.newest_messages(reader, thread_id, 1).messages
     own = reader.rows(_OWN_COUNT, (thread_id, branch.name))[0][0]
     left = reader.rows(_FORKED_AFTER, (thread_id, branch.at)) if branch.parent else []
-    return Line(
+    return ThreadBranch(
         branch.name,
         branch.parent.name if branch.parent else "",
         branch.at,
@@ -72,14 +74,14 @@ def _load_branch(reader: Reader, log: Log, thread_id: str, branch: Branch, stand
     )
 
 
-def _messages(log: Log, thread_id: str, branch: str) -> tuple[threads.Message, ...]:
-    if log.branches[branch].root != stream_of(thread_id):
+def _messages(log: Log, thread_id: str, branch: str) -> tuple[threads.ThreadMessage, ...]:
+    if log.branches[branch].root != thread_stream(thread_id):
         raise Invalid(
             f"{branch!r} is not a branch of thread {thread_id!r}",
             hint="Choose one of its branches.",
         )
     with log.reading(branch=branch) as reader:
-        return threads.newest(reader, thread_id, SAMPLE).messages
+        return threads.newest_messages(reader, thread_id, SAMPLE).messages
 
 
 _OWN_COUNT = f"""

@@ -2,20 +2,20 @@
 
 from everloop.log import Reader, visible
 from everloop.thread.queries import threads
-from everloop.thread.queries.threads import Page
+from everloop.thread.queries.threads import MessagePage
 
 
-def from_day_on(reader: Reader, thread_id: str, day: str, limit: int) -> Page:
+def page_from_day(reader: Reader, thread_id: str, day: str, limit: int) -> MessagePage:
     """A page from the first message on or after a day; the newest page if there is none."""
     rows = reader.rows(_FIRST, (thread_id, day))
     if not rows:
-        return threads.newest(reader, thread_id, limit)
+        return threads.newest_messages(reader, thread_id, limit)
     (message_id,) = rows[0]
-    rest = threads.around(reader, thread_id, message_id, limit, "after")
-    before = threads.around(reader, thread_id, message_id, 1, "before")
+    rest = threads.messages_around(reader, thread_id, message_id, limit, "after")
+    before = threads.messages_around(reader, thread_id, message_id, 1, "before")
     messages = (threads.message(reader, message_id), *rest.messages)
     later = rest.later or len(messages) > limit
-    return Page(messages[:limit], earlier=bool(before.messages), later=later)
+    return MessagePage(messages[:limit], earlier=bool(before.messages), later=later)
 
 
 _FIRST = f"""

@@ -7,7 +7,7 @@ import msgspec
 from everloop.log import Fact, Reader
 from everloop.thread.model.events import Attachment, FilesFound, MessageImported, MessageSent
 
-FILES = "files"
+FILES_FOLDER = "files"
 
 
 class _Attachments(msgspec.Struct):
@@ -21,20 +21,20 @@ _AT_POSITION = f"SELECT data FROM log WHERE position = ? AND kind IN ({_KINDS})"
 _ALL = f"SELECT data FROM log WHERE kind IN ({_KINDS}) AND data LIKE '%\"digest\"%'"  # noqa: S608 - ours
 
 
-def all_files(reader: Reader) -> set[str]:
+def all_attachment_digests(reader: Reader) -> set[str]:
     """The digests of all attached files, on any branch."""
     found = reader.rows(_ALL)
     return {one.digest for (data,) in found for one in _decode_attachments(data).attachments}
 
 
-def files_of(facts: Iterable[Fact]) -> set[str]:
+def attachment_digests(facts: Iterable[Fact]) -> set[str]:
     """The digests of the files attached by these facts."""
     said = (fact.event for fact in facts)
     brought = (one.attachments for one in said if isinstance(one, BRINGING))
     return {file.digest for files in brought for file in files}
 
 
-def files_beside(reader: Reader, positions: Sequence[int]) -> set[str]:
+def attachment_digests_at(reader: Reader, positions: Sequence[int]) -> set[str]:
     """The digests of the files attached to the messages at these positions."""
     found = (row for at in positions for row in reader.rows(_AT_POSITION, (at,)))
     return {

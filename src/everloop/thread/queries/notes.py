@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from everloop.log import Reader, visible
-from everloop.log.model.record import moment
+from everloop.log.model.record import from_microseconds
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -29,7 +29,9 @@ def notes(reader: Reader, thread_id: str, *, closed: bool = False) -> list[Note]
     return [note for note in found if closed or note.open]
 
 
-def in_mind(reader: Reader, thread_id: str, open_ids: Iterable[str], most: int) -> list[Note]:
+def notes_for_prompt(
+    reader: Reader, thread_id: str, open_ids: Iterable[str], most: int
+) -> list[Note]:
     """The newest decisions and the open topics and intents, the newest first.
 
     Closed notes are not read, so the cost does not grow over the years.
@@ -64,6 +66,13 @@ def _fold(thread_id: str, rows: Iterable[tuple[Any, ...]]) -> list[Note]:
         title = text if known is None else known.title
         newest = text or (known.text if known else "")
         found[note_id] = Note(
-            note_id, thread_id, sort, title, newest, act != "closed", position, moment(at)
+            note_id,
+            thread_id,
+            sort,
+            title,
+            newest,
+            act != "closed",
+            position,
+            from_microseconds(at),
         )
     return sorted(found.values(), key=lambda note: -note.position)

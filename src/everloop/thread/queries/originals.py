@@ -7,7 +7,7 @@ from everloop.log import Reader
 from everloop.memory.projections.queries import Item
 
 
-def originals(reader: Reader, item: Item) -> list[int]:
+def original_positions(reader: Reader, item: Item) -> list[int]:
     """Positions of the facts that an item copies word for word, saved partial answers included."""
     sources = reader.rows(_SOURCES, (item.position,))
     if len(sources) != 1 or not sources[0][1]:

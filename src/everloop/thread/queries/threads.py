@@ -12,8 +12,8 @@ import msgspec
 
 from everloop.errors import NotFound
 from everloop.log import Reader, visible
-from everloop.log.model.record import moment
-from everloop.thread.model.calendar_windows import Zones
+from everloop.log.model.record import from_microseconds
+from everloop.thread.model.calendar_windows import TimeZoneHistory
 from everloop.thread.model.events import Attachment
 
 PAGE_MAX = 500
@@ -30,7 +30,7 @@ class Thread(msgspec.Struct, frozen=True):
     newest_at: datetime
 
 
-class Message(msgspec.Struct, frozen=True):
+class ThreadMessage(msgspec.Struct, frozen=True):
     """A message. `state` is sent, imported, done, stopped, failed, uncertain or purged."""
 
     position: int
@@ -50,15 +50,15 @@ class Message(msgspec.Struct, frozen=True):
     context_id: str = ""  # of an answer: the ledger of its prompt
 
 
-class Page(msgspec.Struct, frozen=True):
+class MessagePage(msgspec.Struct, frozen=True):
     """A page of messages in order, and whether there are earlier and later ones."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[ThreadMessage, ...]
     earlier: bool
     later: bool
 
 
-class Tool(msgspec.Struct, frozen=True):
+class ToolUse(msgspec.Struct, frozen=True):
     """A tool call of a turn, with its result."""
 
     call_id: str
@@ -68,7 +68,7 @@ class Tool(msgspec.Struct, frozen=True):
     failed: bool
 
 
-class Turn(msgspec.Struct, frozen=True):
+class TurnView(msgspec.Struct, frozen=True):
     """The current state of a turn. `saved` is the saved part of an answer that still streams."""
 
     turn_id: str
@@ -83,7 +83,7 @@ class Turn(msgspec.Struct, frozen=True):
     saved: str
     reason: str
     hint: str
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolUse, ...]
 
     @property
     def open(self) -> bool:
@@ -91,7 +91,7 @@ class Turn(msgspec.Struct, frozen=True):
         return self.phase not in ENDED
 
 
-class Words(msgspec.Struct):
+class MessageFields(msgspec.Struct):
     """The fields of a stored event that a page shows."""
 
     text: str = ""
@@ -101,14 +101,14 @@ class Words(msgspec.Struct):
     attachments: tuple[Attachment, ...] = ()
 
 
-_decode_fields = msgspec.json.Decoder(Words).decode
-_decode_found = msgspec.json.Decoder(list[Words]).decode
+_decode_fields = msgspec.json.Decoder(MessageFields).decode
+_decode_found = msgspec.json.Decoder(list[MessageFields]).decode
 NONE_FOUND = "[]"
 Way = Literal["before", "after"]
 EDGES: dict[Way, tuple[int, int]] = {"before": (2**62, 2**62), "after": (-(2**62), 0)}
 
 
-def missing(name: str) -> str:
+def missing_file_line(name: str) -> str:
     """The placeholder line in a message for a file that its export did not contain."""
     return f"[attached: {name}]"
 
@@ -132,12 +132,14 @@ def thread(reader: Reader, thread_id: str) -> Thread:
     return _to_thread(rows[0])
 
 
-def newest(reader: Reader, thread_id: str, limit: int = 50) -> Page:
+def newest_messages(reader: Reader, thread_id: str, limit: int = 50) -> MessagePage:
     """The newest page of a thread."""
-    return around(reader, thread_id, None, limit, "before")
+    return messages_around(reader, thread_id, None, limit, "before")
 
 
-def around(reader: Reader, thread_id: str, message_id: str | None, limit: int, way: Way) -> Page:
+def messages_around(
+    reader: Reader, thread_id: str, message_id: str | None, limit: int, way: Way
+) -> MessagePage:
     """A page before or after a message; without one, the last page or the first.
 
     Raises:
@@ -151,21 +153,23 @@ def around(reader: Reader, thread_id: str, message_id: str | None, limit: int, w
     messages = tuple(map(_to_message, ordered))
     beyond = message_id is not None
     if way == "before":
-        return Page(messages, earlier=more, later=beyond)
-    return Page(messages, earlier=beyond, later=more)
+        return MessagePage(messages, earlier=more, later=beyond)
+    return MessagePage(messages, earlier=beyond, later=more)
 
 
-def from_day(reader: Reader, thread_id: str, day: str, until: str = "9999") -> tuple[Message, ...]:
+def messages_of_days(
+    reader: Reader, thread_id: str, day: str, until: str = "9999"
+) -> tuple[ThreadMessage, ...]:
     """The messages from `day` (inclusive) to `until` (exclusive), in order."""
     return tuple(map(_to_message, reader.rows(_FROM_DAY, (thread_id, day, until))))
 
 
-def said_since(reader: Reader, thread_id: str, day: str, most: int) -> list[Message]:
+def messages_since(reader: Reader, thread_id: str, day: str, most: int) -> list[ThreadMessage]:
     """The newest `most` messages since a day, in order."""
     return [_to_message(row) for row in reader.rows(_SINCE, (thread_id, day, most))]
 
 
-def message(reader: Reader, message_id: str) -> Message:
+def message(reader: Reader, message_id: str) -> ThreadMessage:
     """One message.
 
     Raises:
@@ -179,7 +183,7 @@ def message(reader: Reader, message_id: str) -> Message:
     return _to_message(rows[0])
 
 
-def turn(reader: Reader, turn_id: str) -> Turn:
+def turn(reader: Reader, turn_id: str) -> TurnView:
     """One turn.
 
     Raises:
@@ -191,26 +195,26 @@ def turn(reader: Reader, turn_id: str) -> Turn:
     return _to_turn(reader, rows)
 
 
-def questions(reader: Reader, turn_ids: Sequence[str]) -> dict[str, str]:
+def questions_of_turns(reader: Reader, turn_ids: Sequence[str]) -> dict[str, str]:
     """The message that each of these turns answers, by turn id."""
     named = msgspec.json.encode(list(turn_ids)).decode()
     return dict(reader.rows(_QUESTIONS, (named,)))
 
 
-def hidden(reader: Reader, message_ids: Sequence[str]) -> set[str]:
+def hidden_messages(reader: Reader, message_ids: Sequence[str]) -> set[str]:
     """The hidden ones among these messages."""
     named = msgspec.json.encode(list(message_ids)).decode()
     return {row[0] for row in reader.rows(_HIDDEN, (named,))}
 
 
-def answered(reader: Reader) -> list[str]:
+def threads_with_turns(reader: Reader) -> list[str]:
     """The threads that ever had a turn; the cost is one step for each thread, not each turn."""
     return [row[0] for row in reader.rows(_ANSWERED) if row[0] is not None]
 
 
-def zones(reader: Reader) -> Zones:
+def time_zones(reader: Reader) -> TimeZoneHistory:
     """The history of the person's time zones."""
-    return Zones(reader.rows(_ZONES))
+    return TimeZoneHistory(reader.rows(_ZONES))
 
 
 # -- inside ----------------------------------------------------------------------------------------
@@ -315,12 +319,14 @@ class _Saved(msgspec.Struct):
 
 
 _decode_saved = msgspec.json.Decoder(_Saved).decode
-_decode_tool = msgspec.json.Decoder(Tool).decode
+_decode_tool = msgspec.json.Decoder(ToolUse).decode
 
 
 def _to_thread(row: tuple[Any, ...]) -> Thread:
     thread_id, title, act, at, spoken = row
-    return Thread(thread_id, title, act == "archived", moment(at), moment(spoken or at))
+    return Thread(
+        thread_id, title, act == "archived", from_microseconds(at), from_microseconds(spoken or at)
+    )
 
 
 def _page_edge(reader: Reader, thread_id: str, message_id: str) -> tuple[int, int]:
@@ -332,13 +338,13 @@ def _page_edge(reader: Reader, thread_id: str, message_id: str) -> tuple[int, in
     return rows[0][0], rows[0][1]
 
 
-def _to_message(row: tuple[Any, ...]) -> Message:
+def _to_message(row: tuple[Any, ...]) -> ThreadMessage:
     position, branch, thread_id, message_id, role, state, said_at, turn_id, hidden = row[:9]
     data, context_id, found = row[9:]
-    words = _decode_fields(data) if data is not None else Words()
+    words = _decode_fields(data) if data is not None else MessageFields()
     if found and found != NONE_FOUND:
         words = _with_files(words, found)
-    return Message(
+    return ThreadMessage(
         position,
         branch,
         thread_id,
@@ -346,7 +352,7 @@ def _to_message(row: tuple[Any, ...]) -> Message:
         role,
         words.text,
         state if data is not None else "purged",
-        moment(said_at),
+        from_microseconds(said_at),
         turn_id,
         bool(hidden),
         words.model,
@@ -357,24 +363,24 @@ def _to_message(row: tuple[Any, ...]) -> Message:
     )
 
 
-def _with_files(words: Words, found: str) -> Words:
+def _with_files(words: MessageFields, found: str) -> MessageFields:
     """The message with files that were added later, instead of their placeholder lines."""
     files = tuple(file for one in _decode_found(found) for file in one.attachments)
     lines = words.text.split("\n")
     for file in files:
-        if (named := missing(file.name)) in lines:
+        if (named := missing_file_line(file.name)) in lines:
             lines.remove(named)
-    return Words("\n".join(lines), attachments=(*words.attachments, *files))
+    return MessageFields("\n".join(lines), attachments=(*words.attachments, *files))
 
 
-def _to_turn(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> Turn:
+def _to_turn(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> TurnView:
     phase, thread_id, turn_id = rows[-1][:3]
     message_id, answer_id, model, context_id, reason, hint = (
         next((row[column] for row in reversed(rows) if row[column]), "") for column in range(3, 9)
     )
     saved = "" if phase in ENDED else _saved_text(reader, thread_id, turn_id)
     tools = tuple(_decode_tool(row[0]) for row in reader.rows(_TOOLS, (turn_id,)) if row[0])
-    return Turn(
+    return TurnView(
         turn_id,
         thread_id,
         message_id,
@@ -382,8 +388,8 @@ def _to_turn(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> Turn:
         phase,
         model,
         context_id,
-        moment(rows[0][9]),
-        moment(rows[-1][9]),
+        from_microseconds(rows[0][9]),
+        from_microseconds(rows[-1][9]),
         saved,
         reason,
         hint,

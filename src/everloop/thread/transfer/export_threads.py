@@ -14,9 +14,9 @@ import msgspec
 from everloop.log import Log, Reader
 from everloop.thread.model.events import Attachment
 from everloop.thread.queries import threads
-from everloop.thread.queries.branches import Line, lines
-from everloop.thread.queries.files import FILES
-from everloop.thread.queries.threads import Message, Thread
+from everloop.thread.queries.branches import ThreadBranch, thread_branches
+from everloop.thread.queries.files import FILES_FOLDER
+from everloop.thread.queries.threads import Thread, ThreadMessage
 
 PAGE = 500
 NAMES = {"user": "You", "assistant": "Assistant"}
@@ -27,7 +27,7 @@ PutFile = Callable[
 NOT_WHOLE = ("stopped", "failed", "uncertain", "purged")
 
 
-class Written(msgspec.Struct, frozen=True, omit_defaults=True):
+class ExportLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """A message as a line of JSON Lines."""
 
     thread: str
@@ -53,7 +53,7 @@ _BRACKETS = re.compile(r"[\[\]\\]")
 _decode_author = msgspec.json.Decoder(_Author).decode
 
 
-def chosen(reader: Reader, thread_ids: list[str]) -> list[Thread]:
+def threads_to_export(reader: Reader, thread_ids: list[str]) -> list[Thread]:
     """The threads to export; all of them, archived ones included, if none is named.
 
     Raises:
@@ -64,7 +64,7 @@ def chosen(reader: Reader, thread_ids: list[str]) -> list[Thread]:
     return sorted(threads.threads(reader, archived=True), key=lambda one: one.opened_at)
 
 
-def name_of(thread: Thread, form: str) -> str:
+def export_file_name(thread: Thread, form: str) -> str:
     """A readable and stable file name for a thread."""
     words = re.sub(r"[^\w]+", "-", thread.title.casefold()).strip("-")[:50].strip("-")
     return (
@@ -72,10 +72,10 @@ def name_of(thread: Thread, form: str) -> str:
     )
 
 
-def place_of(file: Attachment) -> str:
+def attachment_path(file: Attachment) -> str:
     """The path of an attachment in an export: its digest, with the file extension."""
     ending = _ENDING.search(file.name)
-    return f"{FILES}/{file.digest}{ending.group() if ending else ''}"
+    return f"{FILES_FOLDER}/{file.digest}{ending.group() if ending else ''}"
 
 
 def without_files(_: Attachment) -> str:
@@ -83,16 +83,16 @@ def without_files(_: Attachment) -> str:
     return ""
 
 
-def pieces_of(
+def export_thread(
     log: Log, thread: Thread, form: str, put_file: PutFile = without_files
 ) -> Iterator[bytes]:
     """A thread in the format `form`, in chunks."""
     if form == "jsonl":
-        return as_lines(log, thread, put_file)
-    return (piece.encode() for piece in as_markdown(log, thread, put_file=put_file))
+        return to_jsonl(log, thread, put_file)
+    return (piece.encode() for piece in to_markdown(log, thread, put_file=put_file))
 
 
-def as_lines(log: Log, thread: Thread, put_file: PutFile = without_files) -> Iterator[bytes]:
+def to_jsonl(log: Log, thread: Thread, put_file: PutFile = without_files) -> Iterator[bytes]:
     """A thread as JSON Lines, one line at a time."""
     for message in _messages(log, thread.thread_id):
         for file in message.attachments:
@@ -101,7 +101,7 @@ def as_lines(log: Log, thread: Thread, put_file: PutFile = without_files) -> Ite
             yield msgspec.json.encode(_to_line(log, thread, message)) + b"\n"
 
 
-def as_markdown(
+def to_markdown(
     log: Log, thread: Thread, zone: tzinfo | None = None, put_file: PutFile = without_files
 ) -> Iterator[str]:
     """A thread as Markdown, in chunks. Times are in `zone`, or else in local time."""
@@ -118,22 +118,22 @@ def as_markdown(
     yield from _branches(log, thread)
 
 
-def _messages(log: Log, thread_id: str) -> Iterator[Message]:
+def _messages(log: Log, thread_id: str) -> Iterator[ThreadMessage]:
     """All messages in order. Each page has its own transaction, so an export blocks nothing."""
     after: str | None = None
     while True:
         with log.reading() as reader:
-            page = threads.around(reader, thread_id, after, PAGE, "after").messages
+            page = threads.messages_around(reader, thread_id, after, PAGE, "after").messages
         yield from page
         if len(page) < PAGE:
             return
         after = page[-1].message_id
 
 
-def _to_line(log: Log, thread: Thread, message: Message) -> Written:
+def _to_line(log: Log, thread: Thread, message: ThreadMessage) -> ExportLine:
     record = log.record(message.position)
     said = _decode_author(record.data) if record.data is not None else _Author()
-    return Written(
+    return ExportLine(
         thread.thread_id,
         thread.title,
         message.message_id,
@@ -153,26 +153,26 @@ def _attachment_markdown(file: Attachment, place: str) -> str:
     return f"{sign}[{_BRACKETS.sub('', file.name)}]({place})"
 
 
-def _heading(message: Message) -> str:
+def _heading(message: ThreadMessage) -> str:
     name = NAMES.get(message.role, message.role)
     return f"{name} ({message.model})" if message.model else name
 
 
-def _marks(message: Message) -> str:
+def _marks(message: ThreadMessage) -> str:
     state = message.state if message.state in NOT_WHOLE else ""
     marks = [state, "hidden" if message.hidden else ""]
     return "".join(f" · {mark}" for mark in marks if mark)
 
 
 def _branches(log: Log, thread: Thread) -> Iterator[str]:
-    others = [line for line in lines(log, thread.thread_id) if not line.standing]
+    others = [line for line in thread_branches(log, thread.thread_id) if not line.standing]
     if others:
         yield "\n## Other branches\n\n"
     for line in others:
         yield f"- {_branch(line)}\n"
 
 
-def _branch(line: Line) -> str:
+def _branch(line: ThreadBranch) -> str:
     own = f"{line.own} message{'' if line.own == 1 else 's'} of its own"
     if line.newest is None:
         return f"`{line.branch}`: {own}"

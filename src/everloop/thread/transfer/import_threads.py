@@ -12,9 +12,9 @@ from datetime import datetime
 import msgspec
 
 from everloop.log import Command, CommandBus, Context, Log, Reader, visible
-from everloop.log.model.record import moment
+from everloop.log.model.record import from_microseconds
 from everloop.ports import Progress
-from everloop.thread.deciders import imported_before
+from everloop.thread.deciders import existing_message_ids
 from everloop.thread.model.commands import (
     HOME,
     HOME_TITLE,
@@ -27,16 +27,16 @@ from everloop.thread.model.commands import (
 )
 from everloop.thread.model.decide_imports import IMPORTS, IMPORTS_STREAM, TEXT_MAX
 from everloop.thread.model.events import Attachment, MessageImported
-from everloop.thread.model.state import stream_of
+from everloop.thread.model.state import thread_stream
 from everloop.thread.queries import threads as browsing
 from everloop.thread.transfer.parsed_export import (
-    Beside,
-    Chat,
-    Export,
-    Keep,
-    Said,
-    Trouble,
-    keep_none,
+    ImportProblem,
+    ParsedChat,
+    ParsedExport,
+    ParsedFile,
+    ParsedMessage,
+    StoreFile,
+    store_no_file,
 )
 
 UNTITLED = "Untitled"
@@ -44,7 +44,7 @@ TITLE_MAX = 200
 TROUBLES_MAX = 50  # reported one by one
 
 
-class Imported(msgspec.Struct, frozen=True):
+class ImportResult(msgspec.Struct, frozen=True):
     """The result of an import. Retract `position` to undo it."""
 
     import_id: str
@@ -55,12 +55,12 @@ class Imported(msgspec.Struct, frozen=True):
     known: int
     threads: tuple[str, ...]
     passed_over: int
-    troubles: tuple[Trouble, ...]
+    troubles: tuple[ImportProblem, ...]
     files: int = 0
     files_missing: int = 0
 
 
-class Past(msgspec.Struct, frozen=True):
+class PastImport(msgspec.Struct, frozen=True):
     """An import in the list of imports."""
 
     import_id: str
@@ -72,7 +72,7 @@ class Past(msgspec.Struct, frozen=True):
     messages: int
 
 
-class Importer:
+class ThreadImporter:
     """Imports one export. It can be interrupted at any moment, and run again."""
 
     def __init__(
@@ -83,27 +83,27 @@ class Importer:
         *,
         batch: int,
         into_home: bool = False,
-        keep: Keep = keep_none,
+        keep: StoreFile = store_no_file,
     ) -> None:
         self._log, self._bus, self._by = log, bus, by
         self._batch, self._into_home, self._keep = batch, into_home, keep
         self._files = self._files_missing = 0
         self._opened: set[str] = set()
         self._new = self._known = self._passed_over = 0
-        self._troubles: list[Trouble] = []
+        self._troubles: list[ImportProblem] = []
 
     @property
-    def taken(self) -> tuple[int, int]:
+    def counts(self) -> tuple[int, int]:
         """How many messages were imported so far, and how many existed before."""
         return self._new, self._known
 
-    def run(self, export: Export, progress: Progress | None = None) -> Imported:
+    def run(self, export: ParsedExport, progress: Progress | None = None) -> ImportResult:
         """Import the messages that do not exist yet."""
         import_id = import_id_of(export)
         root = self._begin(import_id, export)
-        waiting, count = list[Chat](), 0
+        waiting, count = list[ParsedChat](), 0
         for chat in export.chats():
-            if isinstance(chat, Trouble):
+            if isinstance(chat, ImportProblem):
                 self._skip(chat)
                 continue
             waiting.append(chat)
@@ -115,7 +115,7 @@ class Importer:
                     progress(chat.done, export.size)
         self._import_batch(waiting, import_id, root, export)
         self._bus.do_many([EndImport(import_id, self._count_imported(import_id))], by=self._by)
-        return Imported(
+        return ImportResult(
             import_id,
             root,
             export.kind,
@@ -129,14 +129,14 @@ class Importer:
             self._files_missing,
         )
 
-    def _begin(self, import_id: str, export: Export) -> int:
+    def _begin(self, import_id: str, export: ParsedExport) -> int:
         self._bus.do_many([OpenImport(import_id, export.kind, export.name)], by=self._by)
         known = self._log.state(IMPORTS, IMPORTS_STREAM)
         assert known is not None, "the import was opened just now"
         return known.known[import_id].position
 
     def _import_batch(
-        self, chats: Sequence[Chat], import_id: str, root: int, export: Export
+        self, chats: Sequence[ParsedChat], import_id: str, root: int, export: ParsedExport
     ) -> None:
         """Record a batch: the threads it needs, then its new messages."""
         parts = [(chat, self._messages(chat, export.kind)) for chat in chats]
@@ -156,16 +156,16 @@ class Importer:
             thread_id = fresh[0].thread_id
             if thread_id not in self._opened:
                 self._opened.add(thread_id)
-                new.append(stream_of(thread_id))
+                new.append(thread_stream(thread_id))
                 begin = BeginImport(thread_id, import_id, export.kind, export.name, (root,))
                 commands += [_open_command(thread_id, chat.title, root), begin]
             commands.append(ImportMessages(thread_id, import_id, fresh))
         if new:
-            self._log.plant(*new, actor=self._by.actor)
+            self._log.create_tree(*new, actor=self._by.actor)
         if commands:
             self._bus.do_many(commands, by=self._by)
 
-    def _messages(self, chat: Chat, kind: str) -> list[MessageImported]:
+    def _messages(self, chat: ParsedChat, kind: str) -> list[MessageImported]:
         """The events for a conversation. A text that is too long is split."""
         named = chat.thread_id or f"thr-{_digest(kind, chat.external_id)}"
         thread_id = HOME if self._into_home else named
@@ -185,7 +185,7 @@ class Importer:
         ]
 
     def _find_late_files(
-        self, chats: Sequence[Chat], kind: str, here: set[str]
+        self, chats: Sequence[ParsedChat], kind: str, here: set[str]
     ) -> list["_LateFiles"]:
         """Files in the export for messages that were imported without them."""
         known = [
@@ -204,28 +204,30 @@ class Importer:
             if (kept := self._store_missing_files(message.text, files))
         ]
 
-    def _store_missing_files(self, text: str, files: Sequence[Beside]) -> tuple[Attachment, ...]:
+    def _store_missing_files(
+        self, text: str, files: Sequence[ParsedFile]
+    ) -> tuple[Attachment, ...]:
         lines = text.split("\n")
-        wanted = (one for one in files if browsing.missing(one.name) in lines)
+        wanted = (one for one in files if browsing.missing_file_line(one.name) in lines)
         kept = tuple(here for one in wanted if (here := self._keep(one)) is not None)
         self._files += len(kept)
         return kept
 
     def _with_files(
-        self, fresh: tuple[MessageImported, ...], chat: Chat
+        self, fresh: tuple[MessageImported, ...], chat: ParsedChat
     ) -> tuple[MessageImported, ...]:
         """The messages with their attachments; files that are missing are only named."""
         beside = {said.external_id: list(said.files) for said in chat.messages if said.files}
         return tuple(self._with_attachments(one, beside.pop(one.external_id, [])) for one in fresh)
 
     def _with_attachments(
-        self, message: MessageImported, files: Sequence[Beside]
+        self, message: MessageImported, files: Sequence[ParsedFile]
     ) -> MessageImported:
         if not files:
             return message
         found = [(one, self._keep(one)) for one in files]
         kept = tuple(here for _, here in found if here is not None)
-        missing = [browsing.missing(one.name) for one, here in found if here is None]
+        missing = [browsing.missing_file_line(one.name) for one, here in found if here is None]
         self._files += len(kept)
         self._files_missing += len(missing)
         words = "\n".join([message.text, *missing]).strip()[:TEXT_MAX]
@@ -233,13 +235,13 @@ class Importer:
 
     def _existing_ids(self, messages: Sequence[MessageImported]) -> set[str]:
         with self._log.reading() as reader:
-            return set(imported_before(reader, ImportMessages("", "", tuple(messages))))
+            return set(existing_message_ids(reader, ImportMessages("", "", tuple(messages))))
 
     def _count_imported(self, import_id: str) -> int:
         with self._log.reading() as reader:
             return _count(reader, import_id)
 
-    def _skip(self, trouble: Trouble) -> None:
+    def _skip(self, trouble: ImportProblem) -> None:
         self._passed_over += 1
         if len(self._troubles) < TROUBLES_MAX:
             self._troubles.append(trouble)
@@ -253,19 +255,27 @@ class _LateFiles(msgspec.Struct, frozen=True):
     files: tuple[Attachment, ...]
 
 
-def _message_id(said: Said, kind: str) -> str:
+def _message_id(said: ParsedMessage, kind: str) -> str:
     return said.message_id or f"msg-{_digest(kind, said.external_id)}"
 
 
-def import_id_of(export: Export) -> str:
+def import_id_of(export: ParsedExport) -> str:
     """The import id of an export: the same for the same export."""
     return f"imp-{_digest(export.kind, export.identity)}"
 
 
-def imports(reader: Reader) -> list[Past]:
+def import_history(reader: Reader) -> list[PastImport]:
     """Every import that was not undone, the newest first."""
     return [
-        Past(import_id, position, source, name, moment(at), bool(ended), _count(reader, import_id))
+        PastImport(
+            import_id,
+            position,
+            source,
+            name,
+            from_microseconds(at),
+            bool(ended),
+            _count(reader, import_id),
+        )
         for import_id, position, source, name, at, ended in reader.rows(_IMPORTS)
     ]
 

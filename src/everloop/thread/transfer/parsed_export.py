@@ -8,7 +8,7 @@ import msgspec
 from everloop.thread.model.events import Attachment
 
 
-class Beside(msgspec.Struct, frozen=True):
+class ParsedFile(msgspec.Struct, frozen=True):
     """An attachment of a message, as an export describes it.
 
     Its content is found in the export by `file_id` or name, or in the file store by `digest`; for
@@ -22,7 +22,7 @@ class Beside(msgspec.Struct, frozen=True):
     digest: str = ""
 
 
-class Said(msgspec.Struct, frozen=True):
+class ParsedMessage(msgspec.Struct, frozen=True):
     """A message of an export. With a `message_id`, it was exported from Everloop."""
 
     external_id: str
@@ -31,35 +31,35 @@ class Said(msgspec.Struct, frozen=True):
     at: str
     author: str = ""
     message_id: str = ""
-    files: tuple[Beside, ...] = ()
+    files: tuple[ParsedFile, ...] = ()
 
 
-Keep = Callable[[Beside], Attachment | None]  # stores a file; None: it is missing
+StoreFile = Callable[[ParsedFile], Attachment | None]  # stores a file; None: it is missing
 
 
-def keep_none(_: Beside) -> None:
+def store_no_file(_: ParsedFile) -> None:
     """Store no file: for an import without a file store."""
     return
 
 
-class Chat(msgspec.Struct, frozen=True):
+class ParsedChat(msgspec.Struct, frozen=True):
     """A conversation or a part of one. `done` is the number of bytes read so far."""
 
     external_id: str
     title: str
-    messages: tuple[Said, ...]
+    messages: tuple[ParsedMessage, ...]
     done: int = 0
     thread_id: str = ""
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class ImportProblem(msgspec.Struct, frozen=True):
     """Something that was skipped: where, and why."""
 
     place: str
     problem: str
 
 
-class Export(Protocol):
+class ParsedExport(Protocol):
     """A readable export of another program."""
 
     @property
@@ -82,7 +82,7 @@ class Export(Protocol):
         """The total number of bytes to read."""
         ...
 
-    def chats(self) -> Iterator[Chat | Trouble]:
+    def chats(self) -> Iterator[ParsedChat | ImportProblem]:
         """The conversations and problems, one at a time.
 
         Raises:

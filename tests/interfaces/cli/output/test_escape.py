@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everloop.interfaces.cli.output.escape import inert, one_line
+from everloop.interfaces.cli.output.escape import escape_controls, one_line
 
 ACTING = {"Cc", "Cs", "Zl", "Zp"}
 
@@ -27,13 +27,13 @@ ACTING = {"Cc", "Cs", "Zl", "Zp"}
     ],
 )
 def test_control_characters_are_shown_as_visible_characters(stored: str, shown: str) -> None:
-    assert inert(stored) == shown
+    assert escape_controls(stored) == shown
 
 
 @pytest.mark.promise("P-CLI-4")
 @given(st.text(st.characters(exclude_categories=())))
 def test_no_escaped_text_contains_a_control_character(stored: str) -> None:
-    shown = inert(stored).replace("\n", "")
+    shown = escape_controls(stored).replace("\n", "")
     assert not {unicodedata.category(character) for character in shown} & ACTING
     shown.encode()  # half a character would fail here
 

@@ -6,7 +6,7 @@ import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
 from everloop.errors import Invalid
-from everloop.interfaces.cli.parsing.dates import moment_of, position_or_moment
+from everloop.interfaces.cli.parsing.dates import parse_position_or_time, parse_time
 
 NOW = datetime(2026, 11, 17, 15, 30, tzinfo=UTC)
 
@@ -31,7 +31,7 @@ NOW = datetime(2026, 11, 17, 15, 30, tzinfo=UTC)
     ],
 )
 def test_a_relative_time_starts_with_its_day_and_ends_at_its_moment(typed: str, then: str) -> None:
-    assert moment_of(typed, NOW).isoformat() == then
+    assert parse_time(typed, NOW).isoformat() == then
 
 
 @pytest.mark.usefixtures("berlin")
@@ -45,7 +45,7 @@ def test_a_relative_time_starts_with_its_day_and_ends_at_its_moment(typed: str, 
     ],
 )
 def test_as_of_a_week_ago_means_that_moment(typed: str, then: str) -> None:
-    found = position_or_moment(typed, NOW)
+    found = parse_position_or_time(typed, NOW)
     assert isinstance(found, datetime)
     assert found.isoformat() == then
 
@@ -95,4 +95,4 @@ def test_the_first_and_the_last_supported_year_are_accepted(everloop: CommandLin
 @pytest.mark.parametrize("typed", ["3/4/2026", "12/11/2026"])
 def test_an_ambiguous_date_is_refused(typed: str) -> None:
     with pytest.raises(Invalid, match="is ambiguous"):
-        moment_of(typed, NOW)
+        parse_time(typed, NOW)

@@ -137,7 +137,7 @@ def test_a_second_message_is_queued_and_both_can_be_stopped(tmp_path: Path) -> N
         assert stopped["phase"] == "stopped"
         said = client.get(f"/api/messages/{stopped['answer_id']}").json()
         assert (said["text"], said["state"]) == ("Half ", "stopped")
-        assert len(server.model.asked) == 1
+        assert len(server.model.calls) == 1
 
 
 def test_the_prompt_of_an_answer_can_be_inspected(server: Served) -> None:

@@ -17,7 +17,7 @@ from tests.interfaces.http.serving import Served, served
 from everloop.app import Engine
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.thread.settings import Importing, ThreadSettings
+from everloop.thread.settings import ImportLimits, ThreadSettings
 
 MANY = 800
 STATES = {"waiting", "running"}
@@ -33,7 +33,7 @@ def lines(count: int, name: str = "old") -> bytes:
 
 def slowly(folder: Path) -> Settings:
     """One message at a time."""
-    thread = ThreadSettings(imports=Importing(batch=1))
+    thread = ThreadSettings(imports=ImportLimits(batch=1))
     return Settings(home=str(folder), memory=MemorySettings(embedder="none"), thread=thread)
 
 
@@ -109,7 +109,7 @@ def test_broken_off_twice_what_was_sent_is_thrown_away(slow: Served) -> None:
 
 
 def test_broken_off_it_waits_over_a_restart_and_no_longer_than_is_set(tmp_path: Path) -> None:
-    days = Importing().kept_days
+    days = ImportLimits().kept_days
     with served(tmp_path, settings=slowly(tmp_path)) as house, house.client() as client:
         import_id = _broken_off(client)
     with served(tmp_path) as house, house.client(house.credential()) as client:

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from tests.interfaces.http.serving import Served, served
 
-from everloop.interfaces.http.security.middleware import COOKIE, Rules
+from everloop.interfaces.http.security.middleware import COOKIE_NAME, SecurityRules
 
 AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML) Chrome/140.0 Safari/537.36"
 
@@ -60,7 +60,7 @@ def test_scripts_cannot_read_the_session_cookie(server: Served) -> None:
         let_in = _knock(client, server.code())
     kept = let_in.headers["set-cookie"]
     parts = {part.strip().lower() for part in kept.split(";")}
-    assert kept.startswith(f"{COOKIE}=")
+    assert kept.startswith(f"{COOKIE_NAME}=")
     assert {"httponly", "samesite=strict", "path=/", "max-age=31536000"} <= parts
     assert "secure" not in parts
     assert not any(part.startswith("domain") for part in parts)
@@ -70,9 +70,9 @@ def test_scripts_cannot_read_the_session_cookie(server: Served) -> None:
 
 
 def test_over_tls_the_cookie_is_secure_and_bound_to_the_host(tmp_path: Path) -> None:
-    with served(tmp_path, rules=Rules(secure=True)) as server, server.stranger() as client:
+    with served(tmp_path, rules=SecurityRules(secure=True)) as server, server.stranger() as client:
         kept = _knock(client, server.code()).headers["set-cookie"]
-        assert kept.startswith(f"__Host-{COOKIE}=")
+        assert kept.startswith(f"__Host-{COOKIE_NAME}=")
         assert "; Secure" in kept
         value = kept.partition(";")[0]
         assert client.get("/api/session", headers={"cookie": value}).status_code == 200

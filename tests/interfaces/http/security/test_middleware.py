@@ -15,7 +15,7 @@ from tests.interfaces.http.serving import Served, served
 
 from everloop.access.commands import RevokeDevice
 from everloop.interfaces.http.app import ROUTERS
-from everloop.interfaces.http.security.middleware import COOKIE, PUBLIC, Rules
+from everloop.interfaces.http.security.middleware import COOKIE_NAME, PUBLIC_ROUTES, SecurityRules
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -32,12 +32,12 @@ def _routes() -> Iterator[tuple[str, str]]:
 
 
 ROUTES = sorted(_routes())
-GUARDED = [route for route in ROUTES if route not in PUBLIC] + [("GET", "/openapi.json")]
+GUARDED = [route for route in ROUTES if route not in PUBLIC_ROUTES] + [("GET", "/openapi.json")]
 
 
 def test_the_list_of_routes_is_not_empty() -> None:
     assert len(GUARDED) > 60
-    assert set(PUBLIC) - {("GET", "/api/health")} <= set(ROUTES)
+    assert set(PUBLIC_ROUTES) - {("GET", "/api/health")} <= set(ROUTES)
     assert all(isinstance(route, APIRoute) for router in ROUTERS for route in router.routes)
 
 
@@ -49,10 +49,10 @@ def test_every_route_requires_a_credential(shared: Served, credential: str) -> N
         shared.engine.do(RevokeDevice(known.device_id))
     brought = {
         "none": {},
-        "wrong": {"cookie": f"{COOKIE}={known.device_id}.{'x' * 43}"},
-        "revoked": {"cookie": f"{COOKIE}={known.text}"},
+        "wrong": {"cookie": f"{COOKIE_NAME}={known.device_id}.{'x' * 43}"},
+        "revoked": {"cookie": f"{COOKIE_NAME}={known.text}"},
         "foreign": {"authorization": f"Bearer dev-999.{known.secret}"},
-        "malformed": {"authorization": "Bearer \xff..", "cookie": f"{COOKIE}=;=;{known.text}"},
+        "malformed": {"authorization": "Bearer \xff..", "cookie": f"{COOKIE_NAME}=;=;{known.text}"},
     }[credential]
     with shared.stranger() as client:
         for method, path in GUARDED:
@@ -189,7 +189,7 @@ def test_another_site_may_link_to_a_page_but_not_call_the_api(shared: Served, si
 
 
 def test_over_tls_only_https_origins_are_accepted(tmp_path: Path) -> None:
-    with served(tmp_path, rules=Rules(secure=True)) as server, server.stranger() as client:
+    with served(tmp_path, rules=SecurityRules(secure=True)) as server, server.stranger() as client:
         client.headers["authorization"] = f"Bearer {server.credential().text}"
         ours = f"127.0.0.1:{server.port}"
         for scheme, status in (("https", 200), ("http", 403)):
@@ -237,7 +237,7 @@ def test_every_response_has_security_headers(shared: Served) -> None:
 
 
 def test_a_too_large_body_is_refused_with_and_without_content_length(tmp_path: Path) -> None:
-    small = Rules(body_bytes_max=10_000)
+    small = SecurityRules(body_bytes_max=10_000)
     with served(tmp_path, rules=small) as server, server.client() as client:
         whole = b'{"title": "' + b"x" * 20_000 + b'"}'
         kind = {"content-type": "application/json"}

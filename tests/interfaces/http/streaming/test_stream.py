@@ -16,7 +16,7 @@ from tests.log.samples import Said
 from tests.thread.fixtures import gate, parlour
 
 from everloop.access.commands import RevokeDevice
-from everloop.interfaces.http.security.middleware import COOKIE
+from everloop.interfaces.http.security.middleware import COOKIE_NAME
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.settings import MemorySettings
 from everloop.settings import ServeSettings, Settings
@@ -207,9 +207,9 @@ def test_a_slow_consumer_is_disconnected_without_affecting_others(server: Served
     with server.client() as client, _listening(client) as stream, _sleeper(server):
         heard = frames(stream)
         next(heard)
-        assert server.broadcast.watching == 2
+        assert server.broadcast.subscriber_count == 2
         _write_much(server, heard, 200)
-        assert server.broadcast.cut_off == 1
+        assert server.broadcast.disconnected_count == 1
 
 
 def test_a_client_that_reads_late_gets_every_event_in_order(server: Served) -> None:
@@ -222,14 +222,16 @@ def test_a_client_that_reads_late_gets_every_event_in_order(server: Served) -> N
             positions = _read_on(sleeper, server.engine.log.head)
             assert positions == list(range(start + 1, server.engine.log.head + 1))
             start = server.engine.log.head
-        assert server.broadcast.cut_off == 0
+        assert server.broadcast.disconnected_count == 0
 
 
 @contextmanager
 def _sleeper(server: Served) -> Generator[socket.socket]:
     """A slow consumer: it subscribes with a small buffer and does not read."""
     lazy = server.credential("lazy")
-    asked = f"GET /api/stream HTTP/1.1\r\nHost: localhost\r\nCookie: {COOKIE}={lazy.text}\r\n\r\n"
+    asked = (
+        f"GET /api/stream HTTP/1.1\r\nHost: localhost\r\nCookie: {COOKIE_NAME}={lazy.text}\r\n\r\n"
+    )
     with socket.socket() as sleeper:
         sleeper.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         sleeper.settimeout(WAIT_S)
@@ -267,7 +269,7 @@ def test_a_client_that_disconnects_is_removed(server: Served) -> None:
             next(heard)
             _write(server, 1, 1)
             next(one for one in heard if one.position == server.engine.log.head)
-        assert server.broadcast.cut_off == 0
+        assert server.broadcast.disconnected_count == 0
 
 
 def test_an_answer_of_another_process_is_streamed_and_can_be_stopped(

@@ -7,11 +7,11 @@ from contextlib import suppress
 import pytest
 
 from everloop.interfaces.http.streaming.subscriber import (
-    WAITING_BYTES_MAX,
-    Client,
+    QUEUED_BYTES_MAX,
     Frame,
     Message,
-    message,
+    Subscriber,
+    body_message,
 )
 
 
@@ -31,7 +31,7 @@ class Line:
         self.sent.append(told["body"])
 
 
-Scene = Callable[[Line, Client], Awaitable[None]]
+Scene = Callable[[Line, Subscriber], Awaitable[None]]
 
 
 def _play(scene: Scene, *, seen: int = 0) -> None:
@@ -39,7 +39,7 @@ def _play(scene: Scene, *, seen: int = 0) -> None:
 
     async def play() -> None:
         line = Line()
-        client = Client("dev-1", line.send)
+        client = Subscriber("dev-1", line.send)
         following = asyncio.create_task(client.follow(seen))
         await _settled()
         await scene(line, client)
@@ -55,13 +55,13 @@ async def _settled() -> None:
         await asyncio.sleep(0)
 
 
-def _put(client: Client, *positions: int) -> list[bool]:
+def _put(client: Subscriber, *positions: int) -> list[bool]:
     frames = [Frame(position, b"%d " % position) for position in positions]
-    return [client.put(one, message(one.body)) for one in frames]
+    return [client.enqueue(one, body_message(one.body)) for one in frames]
 
 
 def test_a_client_that_keeps_up_is_sent_events_synchronously() -> None:
-    async def scene(line: Line, client: Client) -> None:
+    async def scene(line: Line, client: Subscriber) -> None:
         assert _put(client, 1, 2) == [True, True]
         assert line.sent == [b"1 ", b"2 "]
 
@@ -69,7 +69,7 @@ def test_a_client_that_keeps_up_is_sent_events_synchronously() -> None:
 
 
 def test_events_queue_in_order_while_the_connection_is_full() -> None:
-    async def scene(line: Line, client: Client) -> None:
+    async def scene(line: Line, client: Subscriber) -> None:
         for first in (1, 11):
             line.room.clear()
             _put(client, *range(first, first + 5))
@@ -86,37 +86,37 @@ def test_events_queue_in_order_while_the_connection_is_full() -> None:
 def test_events_that_arrive_during_catch_up_are_sent_once() -> None:
     async def play() -> None:
         line = Line()
-        client = Client("dev-1", line.send)
+        client = Subscriber("dev-1", line.send)
         _put(client, 4, 5, 6)
         following = asyncio.create_task(client.follow(5))
         await _settled()
         assert line.sent == [b"6 "]
-        client.end()
+        client.disconnect()
         await following
 
     asyncio.run(play())
 
 
 def test_a_client_whose_queue_is_full_is_disconnected() -> None:
-    async def scene(line: Line, client: Client) -> None:
+    async def scene(line: Line, client: Subscriber) -> None:
         line.room.clear()
-        long = Frame(1, b"x" * (WAITING_BYTES_MAX // 2 + 1))
-        told = [client.put(long, message(long.body)) for _ in range(3)]
+        long = Frame(1, b"x" * (QUEUED_BYTES_MAX // 2 + 1))
+        told = [client.enqueue(long, body_message(long.body)) for _ in range(3)]
         assert told == [True, True, False]  # the first is on its way, the second waits
-        assert client.cut
+        assert client.disconnected
 
     _play(scene)
 
 
 @pytest.mark.parametrize("after", ["leaving", "being cut off"])
 def test_a_client_that_left_is_sent_nothing_more(after: str) -> None:
-    async def scene(line: Line, client: Client) -> None:
+    async def scene(line: Line, client: Subscriber) -> None:
         if after == "leaving":
             line.gone = True
         else:
-            client.end()
+            client.disconnect()
         assert _put(client, 1, 2) == [True, True]
         assert line.sent == []
-        assert client.cut
+        assert client.disconnected
 
     _play(scene)

@@ -6,7 +6,7 @@ import pytest
 from tests.interfaces.mcp.clients import McpClient, connect_to
 
 from everloop.app import Engine
-from everloop.interfaces.mcp.tool_context import Room
+from everloop.interfaces.mcp.tool_context import ToolContext
 from everloop.lessons.model.events import (
     FeedbackGiven,
     LessonNarrated,
@@ -129,7 +129,9 @@ def test_negative_feedback_reaches_the_gate(mcp_client: McpClient) -> None:
 
 
 @pytest.mark.promise("P-MCP-1")
-def test_an_agents_own_praise_and_use_do_not_promote_its_lesson(room: Room, engine: Engine) -> None:
+def test_an_agents_own_praise_and_use_do_not_promote_its_lesson(
+    room: ToolContext, engine: Engine
+) -> None:
     with connect_to(room) as mcp_client:
         remembered = mcp_client.call(
             "remember", text="The tea was cold.", scope="project:tea", confirmation="it was cold"
@@ -164,7 +166,7 @@ def test_recall_and_browse_show_only_lessons_of_the_scope(mcp_client: McpClient)
     assert "no lesson" in mcp_client.error("give_feedback", **wrong, helpful=True, words="x")
 
 
-def test_a_lesson_outside_a_hosts_scopes_is_not_found(room: Room, engine: Engine) -> None:
+def test_a_lesson_outside_a_hosts_scopes_is_not_found(room: ToolContext, engine: Engine) -> None:
     with connect_to(room, name="insider") as mcp_client:
         lesson = mcp_client.call("propose_lesson", **TEA)["id"]
     engine.do(GrantAudience(HOST, ("user",)), by=USER)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from tests.interfaces.mcp.clients import McpClient, connect_to
 
 from everloop.app import Engine
-from everloop.interfaces.mcp.tool_context import Room
+from everloop.interfaces.mcp.tool_context import ToolContext
 from everloop.log import Context, Fact
 from everloop.log.model.facts import NoteWritten
 from everloop.log.model.record import fact_of
-from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.vector_index import VectorIndex
 from everloop.memory.index.vector_store import VectorCache
 from everloop.memory.model.commands import (
     GrantAudience,
@@ -134,7 +134,7 @@ def test_a_host_cannot_restore_a_retired_memory(mcp_client: McpClient, engine: E
 
 
 def test_a_memory_edited_or_moved_by_the_user_is_stored_again_as_new(
-    room: Room, engine: Engine
+    room: ToolContext, engine: Engine
 ) -> None:
     engine.do(GrantAudience(HOST, ("user", "project:zoo")), by=USER)
     for text, scope in (
@@ -192,10 +192,10 @@ class _LateBeside(WordEmbedder):
 
 @pytest.mark.parametrize("tool", ["recall", "manifest"])
 def test_the_first_semantic_search_waits_for_embeddings(
-    room: Room, engine: Engine, tmp_path: Path, tool: str
+    room: ToolContext, engine: Engine, tmp_path: Path, tool: str
 ) -> None:
     embedder = _LateBeside()
-    engine.memory.memory.space = VectorSpace(VectorCache(tmp_path / "vectors.db"), embedder)
+    engine.memory.memory.vector_index = VectorIndex(VectorCache(tmp_path / "vectors.db"), embedder)
     _say(engine, "mem-a", "The parrot eats apples.")
     with connect_to(room) as mcp_client:
         answer = mcp_client.call(tool, query="apples", scope="user")
@@ -237,7 +237,7 @@ def test_every_tool_requires_a_scope(mcp_client: McpClient) -> None:
         assert "scope" in tool.input_schema["required"], tool.name
 
 
-def test_a_revoked_host_gets_no_results_and_a_notice(room: Room, engine: Engine) -> None:
+def test_a_revoked_host_gets_no_results_and_a_notice(room: ToolContext, engine: Engine) -> None:
     _say(engine, "mem-a", "The parrot eats apples.")
     engine.do(GrantAudience(HOST, ("*",)), by=USER)
     engine.do(RevokeAudience(HOST), by=USER)
@@ -248,7 +248,7 @@ def test_a_revoked_host_gets_no_results_and_a_notice(room: Room, engine: Engine)
         assert "has no access to" in mcp_client.error("remember", **TABS)
 
 
-def test_a_host_sees_only_the_scopes_it_was_granted(room: Room, engine: Engine) -> None:
+def test_a_host_sees_only_the_scopes_it_was_granted(room: ToolContext, engine: Engine) -> None:
     _say(engine, "mem-a", "The parrot eats apples.", "project:zoo")
     _say(engine, "mem-b", "The parrot is secret.", "project:hush")
     engine.do(GrantAudience(HOST, ("project:zoo",)), by=USER)
@@ -315,7 +315,7 @@ def test_a_new_scope_gives_a_notice(mcp_client: McpClient) -> None:
     assert "'project:brand-new' is new here" in kept["notices"][0]
 
 
-def test_a_host_is_admitted_once(room: Room, engine: Engine) -> None:
+def test_a_host_is_admitted_once(room: ToolContext, engine: Engine) -> None:
     for _ in range(2):
         with connect_to(room) as mcp_client:
             mcp_client.call("browse", what="memories", scope="user")

@@ -7,31 +7,31 @@ from rich.console import Console
 from rich.text import Text
 
 from everloop.errors import Corrupt, EverloopError
-from everloop.interfaces.cli.output.escape import inert
+from everloop.interfaces.cli.output.escape import escape_controls
 from everloop.interfaces.cli.output.exit_codes import exit_code
-from everloop.interfaces.cli.output.json_document import document
+from everloop.interfaces.cli.output.json_document import encode_document
 
 
-def show(problem: EverloopError, stream: TextIO) -> None:
+def print_error(problem: EverloopError, stream: TextIO) -> None:
     """Print the message and the hint."""
     console = Console(file=stream, highlight=False, soft_wrap=True)
-    console.print(Text.assemble(("error: ", "bold red"), inert(str(problem))))
+    console.print(Text.assemble(("error: ", "bold red"), escape_controls(str(problem))))
     if problem.hint:
-        console.print(Text.assemble(("hint:  ", "bold"), inert(problem.hint)))
+        console.print(Text.assemble(("hint:  ", "bold"), escape_controls(problem.hint)))
 
 
-def fault(problem: Exception, stream: TextIO) -> EverloopError:
+def internal_error(problem: Exception, stream: TextIO) -> EverloopError:
     """Turn an unexpected exception into an error, and print its traceback for a bug report."""
-    stream.write(inert("".join(traceback.format_exception(problem))))
+    stream.write(escape_controls("".join(traceback.format_exception(problem))))
     return Corrupt(
         f"internal error in Everloop: {type(problem).__name__}: {problem}",
         hint="No incomplete change was saved. Please report this with the traceback above.",
     )
 
 
-def as_json(problem: EverloopError) -> str:
+def error_document(problem: EverloopError) -> str:
     """The error as a JSON document."""
-    return document(
+    return encode_document(
         {
             "error": {
                 "kind": type(problem).__name__,

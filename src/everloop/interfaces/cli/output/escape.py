@@ -15,7 +15,7 @@ JOINERS = "\u200c\u200d"  # required by several scripts and by emoji
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
-def inert(text: str) -> str:
+def escape_controls(text: str) -> str:
     """`text` with control characters made visible, except line breaks and tabs."""
     if text.isascii() and text.isprintable():
         return text
@@ -27,7 +27,7 @@ def one_line(text: str, width: int | None = None) -> str:
     """`text` on one line: line breaks become spaces, and an ellipsis marks a cut at `width`."""
     enough = text if width is None else text[: 4 * width]  # the rest would be cut anyway
     flat = " ".join("".join(" " if c in LINE_BREAKS else c for c in enough).split())
-    shown = inert(flat)
+    shown = escape_controls(flat)
     if width is None or len(shown) <= width:
         return shown
     return f"{shown[: max(width - 1, 0)].rstrip()}…"

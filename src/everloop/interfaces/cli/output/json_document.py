@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 
-def document(value: Any) -> str:
+def encode_document(value: Any) -> str:
     """Encode a value as one line of JSON."""
     plain = msgspec.to_builtins(value, enc_hook=_plain)
     return json.dumps(plain).replace("\x7f", "\\u007f") + "\n"

@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 
 from everloop.log import Impact, Receipt, Record
-from everloop.log.model.record import moment, positions
-from everloop.log.read.queries import Sighting, Story
+from everloop.log.model.record import decode_positions, from_microseconds
+from everloop.log.read.queries import FactDetails, ListedRecord
 
 
-def record_of(record: Record) -> dict[str, Any]:
+def record_json(record: Record) -> dict[str, Any]:
     """A record, with payload and sources decoded instead of JSON inside a string."""
     return {
         "position": record.position,
@@ -20,20 +20,20 @@ def record_of(record: Record) -> dict[str, Any]:
         "schema": record.schema,
         "data": None if record.data is None else msgspec.json.decode(record.data),
         "actor": record.actor,
-        "because": positions(record.because),
+        "because": decode_positions(record.because),
         "request_id": record.request_id,
-        "recorded_at": moment(record.recorded_us),
+        "recorded_at": from_microseconds(record.recorded_us),
         "purged": record.purged,
         "digest": record.digest.hex(),
     }
 
 
-def sighting_of(sighting: Sighting) -> dict[str, Any]:
+def sighting_json(sighting: ListedRecord) -> dict[str, Any]:
     """A record and whether it counts."""
-    return {**record_of(sighting.record), "verdict": sighting.verdict}
+    return {**record_json(sighting.record), "verdict": sighting.verdict}
 
 
-def receipt_of(receipt: Receipt) -> dict[str, Any]:
+def receipt_json(receipt: Receipt) -> dict[str, Any]:
     """Where a change was recorded."""
     return {
         "stream": receipt.stream,
@@ -45,23 +45,23 @@ def receipt_of(receipt: Receipt) -> dict[str, Any]:
     }
 
 
-def impact_of(impact: Impact, seen: Impact) -> dict[str, Any]:
+def impact_json(impact: Impact, seen: Impact) -> dict[str, Any]:
     """The visible facts of an impact, and the number of the others."""
     shown = len(seen.hides) + len(seen.restores)
     return {
         "hides": seen.hides,
         "restores": seen.restores,
-        "kinds": seen.kinds(),
+        "kinds": seen.hidden_by_kind(),
         "not_shown": len(impact.hides) + len(impact.restores) - shown,
     }
 
 
-def story_of(story: Story) -> dict[str, Any]:
+def story_json(story: FactDetails) -> dict[str, Any]:
     """A record with its sources, its dependants, and what hides it."""
     return {
-        **sighting_of(story.fact),
-        "sources": [sighting_of(one) for one in story.sources],
-        "dependants": [sighting_of(one) for one in story.dependants],
+        **sighting_json(story.fact),
+        "sources": [sighting_json(one) for one in story.sources],
+        "dependants": [sighting_json(one) for one in story.dependants],
         "dependants_count": story.dependants_count,
-        "hidden_by": [sighting_of(one) for one in story.hidden_by],
+        "hidden_by": [sighting_json(one) for one in story.hidden_by],
     }

@@ -10,14 +10,14 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from everloop.interfaces.cli.output.escape import inert
+from everloop.interfaces.cli.output.escape import escape_controls
 from everloop.ports import Progress
 
 WIDTH_WITHOUT_TERMINAL = 120
 WIDE = 100
 
-FAINT = "dim"
-STRONG = "bold"
+DIM = "dim"
+BOLD = "bold"
 NAME = "cyan"
 GOOD = "green"
 WARNING = "yellow"
@@ -46,15 +46,15 @@ class Screen:
         """Whether the terminal is wide enough for tables with many columns."""
         return self._console.width >= WIDE
 
-    def say(self, *parts: str | tuple[str, str]) -> None:
+    def paragraph(self, *parts: str | tuple[str, str]) -> None:
         """Print a paragraph; a part may be a pair of text and style."""
-        self._console.print(styled(*parts))
+        self._console.print(styled_text(*parts))
 
     def line(self, text: Text) -> None:
         """Print one line, cut to the terminal width."""
         self._console.print(text, no_wrap=True, overflow="ellipsis")
 
-    def gap(self) -> None:
+    def blank_line(self) -> None:
         """Print an empty line."""
         self._console.print()
 
@@ -66,7 +66,7 @@ class Screen:
         self, headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, cut: bool = False
     ) -> None:
         """Print a table. The last column takes the remaining width; with `cut` it is truncated."""
-        drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=FAINT)
+        drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=DIM)
         drawn.show_header = any(headings)
         drawn.expand = cut
         for heading in headings[:-1]:
@@ -84,24 +84,28 @@ class Screen:
             overflow="ellipsis" if cut else "fold",
         )
         for row in rows:
-            drawn.add_row(*(text if isinstance(text, Text) else Text(inert(text)) for text in row))
+            drawn.add_row(
+                *(text if isinstance(text, Text) else Text(escape_controls(text)) for text in row)
+            )
         self._console.print(drawn)
 
     def fields(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Print labelled values; empty ones are left out."""
-        self.table(("", ""), [(styled((label, FAINT)), value) for label, value in pairs if value])
+        self.table(
+            ("", ""), [(styled_text((label, DIM)), value) for label, value in pairs if value]
+        )
 
     def notes(self, notes: Iterable[str]) -> None:
         """Print remarks below a result."""
         for note in notes:
-            self.say((note, FAINT))
+            self.paragraph((note, DIM))
 
     def ask(self, question: str) -> None:
         """Print a question without a line break."""
-        self._console.print(styled((question, STRONG)), end="")
+        self._console.print(styled_text((question, BOLD)), end="")
 
     @contextmanager
-    def bar(self, doing: str) -> Generator[Progress]:
+    def progress_bar(self, doing: str) -> Generator[Progress]:
         """Show a progress bar that disappears when the work is done."""
         columns = (
             TextColumn("{task.description}"),
@@ -118,8 +122,11 @@ class Screen:
             yield advance
 
 
-def styled(*parts: str | tuple[str, str]) -> Text:
+def styled_text(*parts: str | tuple[str, str]) -> Text:
     """Build escaped text from plain parts and pairs of text and style."""
     return Text.assemble(
-        *(inert(part) if isinstance(part, str) else (inert(part[0]), part[1]) for part in parts)
+        *(
+            escape_controls(part) if isinstance(part, str) else (escape_controls(part[0]), part[1])
+            for part in parts
+        )
     )

@@ -11,30 +11,30 @@ _STEPS = (
 )
 
 
-def local(at: datetime, zone: tzinfo | None = None) -> str:
+def format_local(at: datetime, zone: tzinfo | None = None) -> str:
     """A time in the local time zone, to the second."""
     return at.astimezone(zone).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def local_short(at: datetime, now: datetime, zone: tzinfo | None = None) -> str:
+def format_short(at: datetime, now: datetime, zone: tzinfo | None = None) -> str:
     """A time in the local time zone, as short as possible: for today only the time of day.
 
     Midnight stands for the whole day and is shown as a date.
     """
     here = at.astimezone(zone)
-    if is_day(at, zone):
+    if is_midnight(at, zone):
         return here.strftime("%Y-%m-%d")
     if here.date() == now.astimezone(zone).date():
         return here.strftime("%H:%M:%S")
     return here.strftime("%Y-%m-%d %H:%M")
 
 
-def is_day(at: datetime, zone: tzinfo | None = None) -> bool:
+def is_midnight(at: datetime, zone: tzinfo | None = None) -> bool:
     """Whether a time is local midnight, which stands for a whole day such as `last Tuesday`."""
     return at.astimezone(zone).time() == time.min
 
 
-def age(at: datetime, now: datetime) -> str:
+def format_age(at: datetime, now: datetime) -> str:
     """How long ago a time was, in one unit."""
     passed = now - at
     if passed < timedelta(seconds=1):
@@ -45,6 +45,6 @@ def age(at: datetime, now: datetime) -> str:
     return f"{passed // timedelta(days=365)} years ago"
 
 
-def local_with_age(at: datetime, now: datetime, zone: tzinfo | None = None) -> str:
+def format_with_age(at: datetime, now: datetime, zone: tzinfo | None = None) -> str:
     """A time and how long ago it was."""
-    return f"{local(at, zone)} ({age(at, now)})"
+    return f"{format_local(at, zone)} ({format_age(at, now)})"

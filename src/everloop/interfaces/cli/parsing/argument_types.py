@@ -11,7 +11,7 @@ RANGE_MAX = 100_000  # positions in one range
 RANGE_LENGTH_MIN = 3  # fewer consecutive positions are written one by one
 
 
-def position(text: str) -> int:
+def parse_position(text: str) -> int:
     """Parse a log position."""
     try:
         value = int(text)
@@ -22,18 +22,18 @@ def position(text: str) -> int:
     return value
 
 
-def span(text: str) -> range:
+def parse_range(text: str) -> range:
     """Parse one position, or an inclusive range of them: `11-19`."""
     first, dash, last = text.partition("-")
     if not (first and dash):
-        return range(position(text), position(text) + 1)
-    positions = range(position(first), position(last) + 1)
+        return range(parse_position(text), parse_position(text) + 1)
+    positions = range(parse_position(first), parse_position(last) + 1)
     if not 0 < len(positions) <= RANGE_MAX:
         raise ArgumentTypeError(f"{text!r} is not a range of at most {RANGE_MAX:,} positions")
     return positions
 
 
-class Spans(Action):
+class CollectPositions(Action):
     """Collects positions and ranges into one list without duplicates."""
 
     def __call__(
@@ -48,7 +48,7 @@ class Spans(Action):
         setattr(namespace, self.dest, list(dict.fromkeys(each for one in ranges for each in one)))
 
 
-def spans(positions: Iterable[int]) -> str:
+def format_positions(positions: Iterable[int]) -> str:
     """Format positions as they are typed, in their order: `11-19 24`."""
     runs: list[list[int]] = []
     for each in positions:
@@ -62,14 +62,14 @@ def spans(positions: Iterable[int]) -> str:
     )
 
 
-def count(text: str) -> int:
+def parse_count(text: str) -> int:
     """Parse a number of at least 1."""
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is not a number of at least 1")
     return int(text)
 
 
-def filled(text: str) -> str:
+def parse_non_empty(text: str) -> str:
     """Accept text that is not blank; an unset shell variable would otherwise mean nothing."""
     if not text.strip():
         raise ArgumentTypeError("the value is empty")

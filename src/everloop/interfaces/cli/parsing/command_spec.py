@@ -20,10 +20,10 @@ class CommandSpec(NamedTuple):
     notes: str = ""
 
     @property
-    def opens_door(self) -> bool:
+    def starts_server(self) -> bool:
         """Whether another interface (HTTP, MCP, JSON-RPC) runs this command."""
         return not self.module
 
 
-def nothing(_: ArgumentParser) -> None:
+def no_arguments(_: ArgumentParser) -> None:
     """Add no arguments."""

@@ -6,8 +6,13 @@ Nothing here imports more than `argparse`. A row names its handler by module and
 
 from argparse import ArgumentParser
 
-from everloop.interfaces.cli.parsing.argument_types import Spans, count, position, span
-from everloop.interfaces.cli.parsing.command_spec import CommandSpec, nothing
+from everloop.interfaces.cli.parsing.argument_types import (
+    CollectPositions,
+    parse_count,
+    parse_position,
+    parse_range,
+)
+from everloop.interfaces.cli.parsing.command_spec import CommandSpec, no_arguments
 from everloop.interfaces.cli.parsing.crew_commands import CREW_COMMANDS, CREW_GROUPS
 from everloop.interfaces.cli.parsing.lesson_commands import LESSON_COMMANDS
 from everloop.interfaces.cli.parsing.memory_commands import MEMORY_COMMANDS
@@ -21,10 +26,15 @@ WAREHOUSES = ("bigquery",)
 
 def _tail(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "-n", "--limit", type=count, default=LIMIT, metavar="N", help="number of facts to show"
+        "-n",
+        "--limit",
+        type=parse_count,
+        default=LIMIT,
+        metavar="N",
+        help="number of facts to show",
     )
     parser.add_argument(
-        "--before", type=position, metavar="POSITION", help="only facts before this position"
+        "--before", type=parse_position, metavar="POSITION", help="only facts before this position"
     )
     parser.add_argument("--stream", help="only this stream; `*` matches anything")
     parser.add_argument("--kind", help="only this kind of fact, e.g. `log.*`")
@@ -37,7 +47,7 @@ def _tail(parser: ArgumentParser) -> None:
 
 
 def _show(parser: ArgumentParser) -> None:
-    parser.add_argument("position", type=position, help="position of the fact")
+    parser.add_argument("position", type=parse_position, help="position of the fact")
     parser.add_argument("--branch", help="read this branch instead of the current one")
 
 
@@ -55,7 +65,7 @@ def _note(parser: ArgumentParser) -> None:
     parser.add_argument("--branch", help="write to this branch instead of the current one")
     parser.add_argument(
         "--because",
-        type=position,
+        type=parse_position,
         nargs="+",
         default=[],
         metavar="POSITION",
@@ -63,7 +73,7 @@ def _note(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--expected",
-        type=position,
+        type=parse_position,
         metavar="VERSION",
         help="fail unless the stream has this version",
     )
@@ -79,7 +89,7 @@ def _fork(parser: ArgumentParser) -> None:
     parser.add_argument("--parent", help="branch to fork from (default: the current one)")
     parser.add_argument(
         "--at",
-        type=position,
+        type=parse_position,
         metavar="POSITION",
         help="last position that both branches share (default: the newest)",
     )
@@ -90,7 +100,7 @@ def _stand(parser: ArgumentParser) -> None:
 
 
 def _rewind(parser: ArgumentParser) -> None:
-    parser.add_argument("position", type=position, help="last position to keep")
+    parser.add_argument("position", type=parse_position, help="last position to keep")
     parser.add_argument("--tree", default="main", help="tree of branches to rewind")
     parser.add_argument("--name", help="name of the new branch (default: generated)")
     _preview(parser)
@@ -99,8 +109,8 @@ def _rewind(parser: ArgumentParser) -> None:
 def _retract(parser: ArgumentParser) -> None:
     parser.add_argument(
         "positions",
-        type=span,
-        action=Spans,
+        type=parse_range,
+        action=CollectPositions,
         nargs="+",
         metavar="position",
         help="position of a fact, or a range such as `11-19`",
@@ -195,7 +205,7 @@ COMMANDS: tuple[CommandSpec, ...] = (
         "show the branches as a tree",
         "log.read",
         "branches",
-        nothing,
+        no_arguments,
     ),
     CommandSpec(("log", "fork"), "create a branch", "log.write", "fork", _fork),
     CommandSpec(("log", "stand"), "switch to a branch", "log.write", "stand", _stand),
@@ -228,7 +238,7 @@ COMMANDS: tuple[CommandSpec, ...] = (
         "rewrite the log file so that no erased data remains in it",
         "log.purge",
         "scrub",
-        nothing,
+        no_arguments,
         "Every purge does this automatically. Run it only if a purge tells you to.",
     ),
     CommandSpec(
@@ -261,7 +271,7 @@ COMMANDS: tuple[CommandSpec, ...] = (
         "verify every digest of the log and report damage",
         "maintenance.verify",
         "verify_log",
-        nothing,
+        no_arguments,
     ),
     CommandSpec(
         ("rebuild",),
@@ -306,7 +316,7 @@ COMMANDS: tuple[CommandSpec, ...] = (
         "check the installation and suggest fixes",
         "maintenance.doctor",
         "doctor",
-        nothing,
+        no_arguments,
     ),
     *SERVER_COMMANDS,
     CommandSpec(
@@ -314,14 +324,14 @@ COMMANDS: tuple[CommandSpec, ...] = (
         "list all settings and their values",
         "maintenance.doctor",
         "settings",
-        nothing,
+        no_arguments,
     ),
     CommandSpec(
         ("tour",),
         "see how the log works, in a temporary folder",
         "maintenance.tour",
         "tour",
-        nothing,
+        no_arguments,
     ),
     CommandSpec(
         ("demo",),

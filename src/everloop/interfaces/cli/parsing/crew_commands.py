@@ -6,8 +6,8 @@ Nothing here imports more than `argparse`, so that help stays fast.
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 
-from everloop.interfaces.cli.parsing.argument_types import count, filled
-from everloop.interfaces.cli.parsing.command_spec import CommandSpec, nothing
+from everloop.interfaces.cli.parsing.argument_types import parse_count, parse_non_empty
+from everloop.interfaces.cli.parsing.command_spec import CommandSpec, no_arguments
 
 STATUSES = ("draft", "active", "archived")
 LESSON_STATUSES = ("pending", "active", "promoted", "discarded", "superseded")
@@ -61,11 +61,13 @@ def _write_team(parser: ArgumentParser) -> None:
 
 
 def _folder(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", type=filled, help="a skill folder, or a folder of skill folders")
+    parser.add_argument(
+        "folder", type=parse_non_empty, help="a skill folder, or a folder of skill folders"
+    )
 
 
 def _export(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", type=filled, help="target folder; created if missing")
+    parser.add_argument("folder", type=parse_non_empty, help="target folder; created if missing")
     parser.add_argument("names", nargs="*", metavar="name", help="skills to export (default: all)")
 
 
@@ -84,8 +86,12 @@ def _manifest(parser: ArgumentParser) -> None:
         choices=LESSON_STATUSES,
         help="only lessons of this status (repeatable; default: active)",
     )
-    parser.add_argument("--lessons", type=count, metavar="N", help="maximum number of lessons")
-    parser.add_argument("--memories", type=count, metavar="N", help="maximum number of memories")
+    parser.add_argument(
+        "--lessons", type=parse_count, metavar="N", help="maximum number of lessons"
+    )
+    parser.add_argument(
+        "--memories", type=parse_count, metavar="N", help="maximum number of memories"
+    )
     parser.add_argument("--mode", choices=MODES, default="hybrid", help="memory search mode")
     parser.add_argument(
         "--path",
@@ -103,7 +109,7 @@ def _for(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--for",
         dest="principal",
-        type=filled,
+        type=parse_non_empty,
         metavar="PRINCIPAL",
         help="show what this user or agent can see",
     )
@@ -171,7 +177,7 @@ CREW_COMMANDS: tuple[CommandSpec, ...] = (
         "list installed packs",
         "crew.packs",
         "list_packs",
-        nothing,
+        no_arguments,
     ),
     CommandSpec(
         ("packs", "install"),

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from dateutil.relativedelta import relativedelta
 
 from everloop.errors import Invalid
-from everloop.memory.time_query.english import other_reading
-from everloop.memory.time_query.expressions import counted_back, dated
+from everloop.memory.time_query.english import day_first_reading
+from everloop.memory.time_query.expressions import find_dates, parse_ago
 from everloop.memory.time_query.intervals import midnight
 
 DATE_FORM = "0000-00-00"
@@ -18,7 +18,7 @@ PREPOSITIONS = {"", "on", "in", "at", "the"}
 SHORT_UNITS = {"minute", "hour"}  # a time counted in these has a time of day
 
 
-def moment_of(text: str, now: datetime, *, end: bool = False) -> datetime:
+def parse_time(text: str, now: datetime, *, end: bool = False) -> datetime:
     """Parse a date or time: the start of the period that a text means, or its end.
 
     A relative time such as `two weeks ago` starts at the start of that day and ends at that moment.
@@ -41,24 +41,24 @@ def moment_of(text: str, now: datetime, *, end: bool = False) -> datetime:
     return exact.astimezone()
 
 
-def position_or_moment(text: str, now: datetime) -> int | datetime:
+def parse_position_or_time(text: str, now: datetime) -> int | datetime:
     """Parse a log position, or the end of the period that a text means.
 
     Raises:
         Invalid: the text is neither.
     """
-    return int(text) if text.isascii() and text.isdigit() else moment_of(text, now, end=True)
+    return int(text) if text.isascii() and text.isdigit() else parse_time(text, now, end=True)
 
 
 def _from_expression(text: str, now: datetime, *, end: bool) -> datetime:
-    if other_reading(text):
+    if day_first_reading(text):
         raise Invalid(
             f"{text!r} is ambiguous: day and month are unclear",
             hint="Write the year first: 2026-05-17.",
         )
-    if counted := counted_back(text):
+    if counted := parse_ago(text):
         return _subtract(now, *counted, end=end)
-    for (first, last), (begins, ends) in dated(text, now.astimezone()):
+    for (first, last), (begins, ends) in find_dates(text, now.astimezone()):
         if text[:first].strip().casefold() in PREPOSITIONS and not text[last:].strip():
             return (ends if end else begins).astimezone()
     raise Invalid(

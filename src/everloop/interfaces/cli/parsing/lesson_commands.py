@@ -5,8 +5,8 @@ Nothing here imports more than `argparse`, so that help stays fast.
 
 from argparse import ArgumentParser
 
-from everloop.interfaces.cli.parsing.argument_types import count, filled
-from everloop.interfaces.cli.parsing.command_spec import CommandSpec, nothing
+from everloop.interfaces.cli.parsing.argument_types import parse_count, parse_non_empty
+from everloop.interfaces.cli.parsing.command_spec import CommandSpec, no_arguments
 
 STATUSES = ("pending", "active", "promoted", "discarded", "superseded")
 CONFIDENCES = ("observed", "inferred", "speculative")
@@ -22,16 +22,26 @@ def _list(parser: ArgumentParser) -> None:
         help="only this status (repeatable; default: all except discarded)",
     )
     parser.add_argument(
-        "-n", "--limit", type=count, default=PAGE, metavar="N", help="number of lessons per page"
+        "-n",
+        "--limit",
+        type=parse_count,
+        default=PAGE,
+        metavar="N",
+        help="number of lessons per page",
     )
-    parser.add_argument("--page", type=count, default=1, metavar="N", help="page to show")
+    parser.add_argument("--page", type=parse_count, default=1, metavar="N", help="page to show")
     _for(parser)
 
 
 def _recall(parser: ArgumentParser) -> None:
     parser.add_argument("question", nargs="+", help="question or search query")
     parser.add_argument(
-        "-n", "--limit", type=count, default=HITS, metavar="N", help="number of results to show"
+        "-n",
+        "--limit",
+        type=parse_count,
+        default=HITS,
+        metavar="N",
+        help="number of results to show",
     )
     _for(parser)
 
@@ -144,7 +154,7 @@ def _for(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--for",
         dest="principal",
-        type=filled,
+        type=parse_non_empty,
         metavar="PRINCIPAL",
         help="show what this user or agent can see",
     )
@@ -187,7 +197,7 @@ LESSON_COMMANDS: tuple[CommandSpec, ...] = (
         "list active lessons without recent feedback",
         "lessons.browse",
         "stale",
-        nothing,
+        no_arguments,
         "Use `everloop lessons feedback` to say whether a lesson helps.",
     ),
     CommandSpec(

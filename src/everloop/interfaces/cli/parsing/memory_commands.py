@@ -5,8 +5,8 @@ Nothing here imports more than `argparse`, so that help stays fast.
 
 from argparse import ArgumentParser
 
-from everloop.interfaces.cli.parsing.argument_types import count, filled
-from everloop.interfaces.cli.parsing.command_spec import CommandSpec, nothing
+from everloop.interfaces.cli.parsing.argument_types import parse_count, parse_non_empty
+from everloop.interfaces.cli.parsing.command_spec import CommandSpec, no_arguments
 
 MODES = ("text", "semantic", "hybrid")
 LEVELS = ("0", "1", "2", "3")
@@ -20,11 +20,14 @@ def _remember(parser: ArgumentParser) -> None:
     parser.add_argument("text", nargs="+", help="text to save; `-` reads it from standard input")
     parser.add_argument("--title", default="", help="title (default: the first line)")
     parser.add_argument(
-        "--kind", type=filled, default="fact", help="kind of memory, e.g. fact, quote or summary"
+        "--kind",
+        type=parse_non_empty,
+        default="fact",
+        help="kind of memory, e.g. fact, quote or summary",
     )
     parser.add_argument(
         "--scope",
-        type=filled,
+        type=parse_non_empty,
         default="user",
         help="user, global, team:NAME, skill:NAME or project:NAME",
     )
@@ -81,7 +84,12 @@ def _explain(parser: ArgumentParser) -> None:
 def _question(parser: ArgumentParser) -> None:
     parser.add_argument("question", nargs="+", help="question or search query")
     parser.add_argument(
-        "-k", "--limit", type=count, default=HITS, metavar="N", help="number of results to show"
+        "-k",
+        "--limit",
+        type=parse_count,
+        default=HITS,
+        metavar="N",
+        help="number of results to show",
     )
     parser.add_argument(
         "--mode", choices=MODES, default="hybrid", help="search by keyword, by meaning, or both"
@@ -98,7 +106,12 @@ def _memories(parser: ArgumentParser) -> None:
     parser.add_argument("--pinned", action="store_true", help="only pinned memories")
     parser.add_argument("--retired", action="store_true", help="include retired memories")
     parser.add_argument(
-        "-n", "--limit", type=count, default=PAGE, metavar="N", help="number of memories to show"
+        "-n",
+        "--limit",
+        type=parse_count,
+        default=PAGE,
+        metavar="N",
+        help="number of memories to show",
     )
     parser.add_argument(
         "--offset", type=int, default=0, metavar="N", help="number of memories to skip"
@@ -117,7 +130,9 @@ def _as_of(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--as-of", metavar="POSITION|WHEN", help="show memory as of this position or time"
     )
-    parser.add_argument("--branch", type=filled, help="read this branch instead of the current one")
+    parser.add_argument(
+        "--branch", type=parse_non_empty, help="read this branch instead of the current one"
+    )
 
 
 def _forget(parser: ArgumentParser) -> None:
@@ -135,12 +150,12 @@ def _forget(parser: ArgumentParser) -> None:
 
 
 def _export(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", type=filled, help="target folder; created if missing")
+    parser.add_argument("folder", type=parse_non_empty, help="target folder; created if missing")
     _filter(parser)
 
 
 def _import(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", type=filled, help="folder to import")
+    parser.add_argument("folder", type=parse_non_empty, help="folder to import")
     parser.add_argument(
         "--prune", action="store_true", help="retire memories whose files were deleted"
     )
@@ -148,14 +163,14 @@ def _import(parser: ArgumentParser) -> None:
 
 
 def _allow(parser: ArgumentParser) -> None:
-    parser.add_argument("principal", type=filled, help="user or agent, e.g. agent:cli")
+    parser.add_argument("principal", type=parse_non_empty, help="user or agent, e.g. agent:cli")
     parser.add_argument(
         "scopes", nargs="+", metavar="scope", help="exact scope, `project:*`, or `*` for all"
     )
 
 
 def _principal(parser: ArgumentParser) -> None:
-    parser.add_argument("principal", type=filled, help="user or agent")
+    parser.add_argument("principal", type=parse_non_empty, help="user or agent")
 
 
 def _item(parser: ArgumentParser) -> None:
@@ -165,7 +180,7 @@ def _item(parser: ArgumentParser) -> None:
 def _witness(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--witness",
-        type=filled,
+        type=parse_non_empty,
         action="append",
         default=[],
         metavar="NAME",
@@ -185,7 +200,7 @@ def _filter(parser: ArgumentParser) -> None:
         ("--kind", "only this kind"),
     ):
         parser.add_argument(
-            name, type=filled, action="append", default=[], help=f"{meaning} (repeatable)"
+            name, type=parse_non_empty, action="append", default=[], help=f"{meaning} (repeatable)"
         )
 
 
@@ -193,7 +208,7 @@ def _for(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--for",
         dest="principal",
-        type=filled,
+        type=parse_non_empty,
         metavar="PRINCIPAL",
         help="show what this user or agent can see",
     )
@@ -292,7 +307,7 @@ MEMORY_COMMANDS: tuple[CommandSpec, ...] = (
         "list who can read memory, and which scopes",
         "memory.grants",
         "list_grants",
-        nothing,
+        no_arguments,
     ),
     CommandSpec(
         ("grants", "allow"),

@@ -48,7 +48,7 @@ class Parser(ArgumentParser):
         raise Invalid(message, hint=f"Run `{self.prog} --help` for usage.")
 
 
-def parser(only: str | None = None) -> Parser:
+def build_parser(only: str | None = None) -> Parser:
     """Build the parser of the whole command line, or of the commands that start with one word."""
     top = Parser(
         prog="everloop",
@@ -96,13 +96,13 @@ def parser(only: str | None = None) -> Parser:
     return top
 
 
-def parse(words: Sequence[str]) -> Namespace:
+def parse_arguments(words: Sequence[str]) -> Namespace:
     """Parse a command line; `spec` of the result is the chosen command.
 
     Raises:
         Invalid: no such command, or wrong arguments.
     """
-    args = parser(_first_word(words)).parse_args(words)
+    args = build_parser(_first_word(words)).parse_args(words)
     if args.spec is None:
         raise Invalid("no command given", hint="Run `everloop --help` for a list of commands.")
     return args

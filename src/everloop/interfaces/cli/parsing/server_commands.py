@@ -5,7 +5,7 @@ Nothing here imports more than `argparse`, so that help stays fast.
 
 from argparse import ArgumentParser
 
-from everloop.interfaces.cli.parsing.command_spec import CommandSpec, nothing
+from everloop.interfaces.cli.parsing.command_spec import CommandSpec, no_arguments
 
 HOSTS = ("claude-code",)
 SCOPES = ("user", "project")
@@ -71,7 +71,7 @@ SERVER_COMMANDS: tuple[CommandSpec, ...] = (
         "create a code to sign in a device",
         "server.devices",
         "pair",
-        nothing,
+        no_arguments,
         "A device that signs in with the code acts as you. The code works once and expires after"
         " ten minutes.",
     ),
@@ -80,7 +80,7 @@ SERVER_COMMANDS: tuple[CommandSpec, ...] = (
         "list signed-in devices",
         "server.devices",
         "list_devices",
-        nothing,
+        no_arguments,
     ),
     CommandSpec(
         ("devices", "revoke"),
@@ -132,7 +132,7 @@ SERVER_COMMANDS: tuple[CommandSpec, ...] = (
         "list hosts and whether you trust them",
         "server.hosts",
         "list_hosts",
-        nothing,
+        no_arguments,
     ),
     CommandSpec(
         ("hosts", "trust"),

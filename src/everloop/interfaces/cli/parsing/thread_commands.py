@@ -5,8 +5,8 @@ Nothing here imports more than `argparse`, so that help stays fast.
 
 from argparse import ArgumentParser
 
-from everloop.interfaces.cli.parsing.argument_types import count, filled
-from everloop.interfaces.cli.parsing.command_spec import CommandSpec, nothing
+from everloop.interfaces.cli.parsing.argument_types import parse_count, parse_non_empty
+from everloop.interfaces.cli.parsing.command_spec import CommandSpec, no_arguments
 
 MODES = ("text", "semantic", "hybrid")
 ROLES = ("user", "assistant")
@@ -31,7 +31,12 @@ def _thread(parser: ArgumentParser) -> None:
 def _show(parser: ArgumentParser) -> None:
     _thread(parser)
     parser.add_argument(
-        "-n", "--limit", type=count, default=PAGE, metavar="N", help="number of messages to show"
+        "-n",
+        "--limit",
+        type=parse_count,
+        default=PAGE,
+        metavar="N",
+        help="number of messages to show",
     )
     parser.add_argument("--before", metavar="MESSAGE", help="only messages before this one")
 
@@ -58,7 +63,7 @@ def _import(parser: ArgumentParser) -> None:
 
 
 def _export(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", type=filled, help="target folder; created if missing")
+    parser.add_argument("folder", type=parse_non_empty, help="target folder; created if missing")
     parser.add_argument(
         "threads", nargs="*", metavar="thread", help="conversations to export (default: all)"
     )
@@ -68,7 +73,12 @@ def _export(parser: ArgumentParser) -> None:
 def _search(parser: ArgumentParser) -> None:
     parser.add_argument("words", nargs="+", help="search query")
     parser.add_argument(
-        "-n", "--limit", type=count, default=HITS, metavar="N", help="number of results to show"
+        "-n",
+        "--limit",
+        type=parse_count,
+        default=HITS,
+        metavar="N",
+        help="number of results to show",
     )
     parser.add_argument("--thread", help="only this conversation")
     parser.add_argument("--role", choices=ROLES, help="only messages of this role")
@@ -139,7 +149,7 @@ THREAD_COMMANDS: tuple[CommandSpec, ...] = (
         "list imports",
         "threads.transfer",
         "list_imports",
-        nothing,
+        no_arguments,
     ),
     CommandSpec(
         ("threads", "export"),

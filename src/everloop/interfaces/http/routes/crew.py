@@ -7,18 +7,18 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from everloop.errors import NotFound
-from everloop.interfaces.http.dependencies import HouseDep, SpeakerDep
-from everloop.interfaces.http.errors import PROBLEMS
-from everloop.interfaces.http.schemas.response import Shown
+from everloop.interfaces.http.dependencies import ActorDep, Deps
+from everloop.interfaces.http.errors import ERROR_RESPONSES
+from everloop.interfaces.http.schemas.response import ResponseBody
 from everloop.lessons.crew.events import Skill, Team
-from everloop.lessons.crew.queries import Whole
-from everloop.lessons.manifest.manifest import Wish
+from everloop.lessons.crew.queries import FullEntry
+from everloop.lessons.manifest.manifest import ManifestRequest
 from everloop.memory.model.scopes import OWNER
 
-router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["crew"])
+router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["crew"])
 
 
-class EntryOut(Shown):
+class EntryOut(ResponseBody):
     """A skill, persona or team in a list."""
 
     position: int
@@ -36,14 +36,14 @@ class EntryOut(Shown):
     status: str
 
 
-class MemberOut(Shown):
+class MemberOut(ResponseBody):
     """A member of a team."""
 
     sort: Literal["persona", "skill", "user"]
     id: str
 
 
-class ImprovementOut(Shown):
+class ImprovementOut(ResponseBody):
     """A promoted lesson that improved a skill."""
 
     lesson_id: str
@@ -69,7 +69,7 @@ class WholeEntryOut(BaseModel):
     history: list[ImprovementOut]
 
 
-class HostOut(Shown):
+class HostOut(ResponseBody):
     """A host, and whether it is trusted to relay the user's words."""
 
     host: str
@@ -83,7 +83,7 @@ class Trust(BaseModel):
     trusted: bool
 
 
-class ManifestOut(Shown):
+class ManifestOut(ResponseBody):
     """The text given to a host's model at the start of a turn; `context_id` names its record."""
 
     context_id: str
@@ -94,30 +94,28 @@ class ManifestOut(Shown):
 @router.get("/crew/{sort}")
 def crew(
     sort: Literal["skill", "persona", "team"],
-    deps: HouseDep,
+    deps: Deps,
     status: Annotated[list[Literal["draft", "active", "archived"]], Query()] = ["draft", "active"],  # noqa: B006 - FastAPI copies it
 ) -> list[EntryOut]:
     """List skills, personas or teams, by name."""
-    entries = deps.engine.crew.headlines(OWNER, sort, tuple(status))
+    entries = deps.engine.crew.entry_summaries(OWNER, sort, tuple(status))
     return [EntryOut.model_validate(one) for one in entries]
 
 
 @router.get("/crew/{sort}/{name}")
-def crew_entry(
-    sort: Literal["skill", "persona", "team"], name: str, deps: HouseDep
-) -> WholeEntryOut:
+def crew_entry(sort: Literal["skill", "persona", "team"], name: str, deps: Deps) -> WholeEntryOut:
     """One skill, persona or team in full, archived ones included."""
-    return _entry_out(deps.engine.crew.whole(OWNER, sort, name))
+    return _entry_out(deps.engine.crew.find_entry(OWNER, sort, name))
 
 
 @router.get("/hosts")
-def hosts(deps: HouseDep) -> list[HostOut]:
+def hosts(deps: Deps) -> list[HostOut]:
     """List hosts, and whether each is trusted to relay the user's words."""
     return [HostOut.model_validate(host) for host in deps.engine.lessons.hosts()]
 
 
 @router.put("/hosts/{host}")
-def trust(host: str, trust: Trust, deps: HouseDep, by: SpeakerDep) -> HostOut:
+def trust(host: str, trust: Trust, deps: Deps, by: ActorDep) -> HostOut:
     """Trust a host to relay the user's words, or stop trusting it."""
     act = deps.engine.lessons.trust if trust.trusted else deps.engine.lessons.distrust
     act(host, by=by)
@@ -137,13 +135,13 @@ class Wanted(BaseModel):
 
 
 @router.post("/manifest")
-def manifest(wanted: Wanted, deps: HouseDep, by: SpeakerDep) -> ManifestOut:
+def manifest(wanted: Wanted, deps: Deps, by: ActorDep) -> ManifestOut:
     """Build the manifest that a host's model would get now. It is stored like every prompt."""
-    wish = Wish(memory_query=wanted.query, record=False)
-    return ManifestOut.model_validate(deps.engine.herald.manifest(wish, by=by))
+    wish = ManifestRequest(memory_query=wanted.query, record=False)
+    return ManifestOut.model_validate(deps.engine.herald.build(wish, by=by))
 
 
-def _entry_out(found: Whole) -> WholeEntryOut:
+def _entry_out(found: FullEntry) -> WholeEntryOut:
     profile = found.profile
     skill = profile if isinstance(profile, Skill) else None
     members = profile.members if isinstance(profile, Team) else ()

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from everloop.interfaces.http.dependencies import House, HouseDep, SpeakerDep
-from everloop.interfaces.http.errors import PROBLEMS
-from everloop.interfaces.http.schemas.request import NOTHING, Body
-from everloop.interfaces.http.schemas.response import Shown
-from everloop.lessons.gate.standing import Standing
+from everloop.interfaces.http.dependencies import ActorDep, Dependencies, Deps
+from everloop.interfaces.http.errors import ERROR_RESPONSES
+from everloop.interfaces.http.schemas.request import EMPTY_BODY, Body
+from everloop.interfaces.http.schemas.response import ResponseBody
+from everloop.lessons.gate.standing import GateResult
 from everloop.lessons.model.commands import (
     DiscardLesson,
     EditLesson,
@@ -21,12 +21,12 @@ from everloop.lessons.model.commands import (
     WithdrawFeedback,
 )
 from everloop.lessons.model.events import MemoryEvidence, Narrative, QuoteEvidence
-from everloop.lessons.projections.signals import heard_of
-from everloop.memory.browse.queries import these
+from everloop.lessons.projections.signals import signal_history
+from everloop.memory.browse.queries import items_with_ids
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import asker
+from everloop.memory.projections.queries import load_viewer
 
-router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["lessons"])
+router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["lessons"])
 
 StatusName = Literal["pending", "active", "promoted", "discarded", "superseded"]
 
@@ -39,7 +39,7 @@ class EvidenceOut(BaseModel):
     text: str
 
 
-class LessonOut(Shown):
+class LessonOut(ResponseBody):
     """A lesson."""
 
     position: int
@@ -68,7 +68,7 @@ class LessonsOut(BaseModel):
     total: int
 
 
-class ViolationOut(Shown):
+class ViolationOut(ResponseBody):
     """A requirement for promotion that is not met, and what would meet it."""
 
     code: str
@@ -77,7 +77,7 @@ class ViolationOut(Shown):
     satisfied_by: str
 
 
-class CheckOut(Shown):
+class CheckOut(ResponseBody):
     """One check of the promotion gate."""
 
     name: str
@@ -86,7 +86,7 @@ class CheckOut(Shown):
     violations: list[ViolationOut]
 
 
-class NarrativeOut(Shown):
+class NarrativeOut(ResponseBody):
     """The reason for a lesson: what triggered it, what failed, what fixed it."""
 
     trigger: str
@@ -95,7 +95,7 @@ class NarrativeOut(Shown):
     confidence: str
 
 
-class SignalOut(Shown):
+class SignalOut(ResponseBody):
     """A piece of feedback. It counts while `open`, and can then be withdrawn."""
 
     signal_id: str
@@ -118,7 +118,7 @@ class StandingOut(BaseModel):
     checks: list[CheckOut]
 
 
-class PromotionOut(Shown):
+class PromotionOut(ResponseBody):
     """The promotion gate's decision."""
 
     lesson_id: str
@@ -181,7 +181,7 @@ class Successor(Body):
 
 @router.get("/lessons")
 def lessons(
-    deps: HouseDep,
+    deps: Deps,
     status: Annotated[list[StatusName], Query()] = [],  # noqa: B006 - FastAPI copies it
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
@@ -193,7 +193,7 @@ def lessons(
 
 
 @router.post("/lessons", status_code=201)
-def propose(new: NewLesson, deps: HouseDep, by: SpeakerDep) -> StandingOut:
+def propose(new: NewLesson, deps: Deps, by: ActorDep) -> StandingOut:
     """Propose a lesson."""
     command = ProposeLesson(
         "",
@@ -208,13 +208,13 @@ def propose(new: NewLesson, deps: HouseDep, by: SpeakerDep) -> StandingOut:
 
 
 @router.get("/lessons/{lesson_id}")
-def one_lesson(lesson_id: str, deps: HouseDep) -> StandingOut:
+def one_lesson(lesson_id: str, deps: Deps) -> StandingOut:
     """A lesson with every check of the promotion gate, and what would meet each check."""
-    return _standing_out(deps, deps.engine.lessons.standing(OWNER, lesson_id))
+    return _standing_out(deps, deps.engine.lessons.gate_result(OWNER, lesson_id))
 
 
 @router.patch("/lessons/{lesson_id}")
-def edit(lesson_id: str, change: LessonChange, deps: HouseDep, by: SpeakerDep) -> StandingOut:
+def edit(lesson_id: str, change: LessonChange, deps: Deps, by: ActorDep) -> StandingOut:
     """Edit a lesson's text. Feedback on the older text no longer counts."""
     command = EditLesson(lesson_id, change.description, change.body)
     deps.engine.lessons.edit(command, by=by, request_id=change.request_id)
@@ -222,7 +222,7 @@ def edit(lesson_id: str, change: LessonChange, deps: HouseDep, by: SpeakerDep) -
 
 
 @router.post("/lessons/{lesson_id}/narrative")
-def narrate(lesson_id: str, said: NarrativeIn, deps: HouseDep, by: SpeakerDep) -> StandingOut:
+def narrate(lesson_id: str, said: NarrativeIn, deps: Deps, by: ActorDep) -> StandingOut:
     """Explain the reason for a lesson."""
     narrative = Narrative(
         said.trigger,
@@ -238,10 +238,10 @@ def narrate(lesson_id: str, said: NarrativeIn, deps: HouseDep, by: SpeakerDep) -
 @router.post("/lessons/{lesson_id}/activation")
 def activate(
     lesson_id: str,
-    deps: HouseDep,
-    by: SpeakerDep,
+    deps: Deps,
+    by: ActorDep,
     text_digest: str = "",
-    asked: Body = NOTHING,
+    asked: Body = EMPTY_BODY,
 ) -> StandingOut:
     """Put a lesson on trial. `text_digest` is the digest of the text that you saw."""
     deps.engine.lessons.activate(
@@ -251,14 +251,14 @@ def activate(
 
 
 @router.post("/lessons/{lesson_id}/promotion")
-def promote(lesson_id: str, deps: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> PromotionOut:
+def promote(lesson_id: str, deps: Deps, by: ActorDep, asked: Body = EMPTY_BODY) -> PromotionOut:
     """Ask the gate to promote a lesson. A refusal is not an error; it lists every reason."""
     decision = deps.engine.lessons.promote(lesson_id, by=by, request_id=asked.request_id)
     return PromotionOut.model_validate(decision)
 
 
 @router.post("/lessons/{lesson_id}/feedback")
-def feedback(lesson_id: str, said: Feedback, deps: HouseDep, by: SpeakerDep) -> StandingOut:
+def feedback(lesson_id: str, said: Feedback, deps: Deps, by: ActorDep) -> StandingOut:
     """Give feedback: the lesson helped, or it did harm."""
     command = GiveFeedback(lesson_id, said.helpful, said.signal_id, text_digest=said.text_digest)
     deps.engine.lessons.feedback(command, by=by, request_id=said.request_id)
@@ -266,14 +266,14 @@ def feedback(lesson_id: str, said: Feedback, deps: HouseDep, by: SpeakerDep) -> 
 
 
 @router.delete("/lessons/{lesson_id}/feedback/{signal_id}")
-def withdraw(lesson_id: str, signal_id: str, deps: HouseDep, by: SpeakerDep) -> StandingOut:
+def withdraw(lesson_id: str, signal_id: str, deps: Deps, by: ActorDep) -> StandingOut:
     """Withdraw a piece of feedback."""
     deps.engine.lessons.withdraw(WithdrawFeedback(lesson_id, signal_id), by=by)
     return one_lesson(lesson_id, deps)
 
 
 @router.post("/lessons/{lesson_id}/discard")
-def discard(lesson_id: str, letting: Letting, deps: HouseDep, by: SpeakerDep) -> StandingOut:
+def discard(lesson_id: str, letting: Letting, deps: Deps, by: ActorDep) -> StandingOut:
     """Discard a lesson."""
     command = DiscardLesson(lesson_id, letting.reason, letting.force)
     deps.engine.lessons.discard(command, by=by, request_id=letting.request_id)
@@ -281,7 +281,7 @@ def discard(lesson_id: str, letting: Letting, deps: HouseDep, by: SpeakerDep) ->
 
 
 @router.post("/lessons/{lesson_id}/successor")
-def supersede(lesson_id: str, by_: Successor, deps: HouseDep, by: SpeakerDep) -> StandingOut:
+def supersede(lesson_id: str, by_: Successor, deps: Deps, by: ActorDep) -> StandingOut:
     """Replace a lesson by another one."""
     command = SupersedeLesson(lesson_id, by_.by, by_.force)
     deps.engine.lessons.supersede(command, by=by, request_id=by_.request_id)
@@ -294,12 +294,15 @@ def _evidence(
     return (*(MemoryEvidence(one) for one in memories), *(QuoteEvidence(one) for one in quotes))
 
 
-def _standing_out(deps: House, standing: Standing) -> StandingOut:
+def _standing_out(deps: Dependencies, standing: GateResult) -> StandingOut:
     lesson = standing.lesson
     with deps.engine.reading() as reader:
-        feedback = heard_of(reader, lesson.position, lesson.digest)
+        feedback = signal_history(reader, lesson.position, lesson.digest)
         cited = [one.item_id for one in lesson.evidence if isinstance(one, MemoryEvidence)]
-        texts = {item.item_id: item.text for item in these(reader, asker(reader, OWNER), cited)}
+        texts = {
+            item.item_id: item.text
+            for item in items_with_ids(reader, load_viewer(reader, OWNER), cited)
+        }
     narrative = lesson.narrative
     return StandingOut(
         lesson=LessonOut.model_validate(lesson),

@@ -7,18 +7,24 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from everloop.adapters.files.settings_file import write_setting
-from everloop.adapters.models.discovery import chosen_model
+from everloop.adapters.models.discovery import choose_model
 from everloop.adapters.models.offline import NAME as OFFLINE
 from everloop.errors import Conflict, NotFound
-from everloop.interfaces.http.dependencies import HouseDep
-from everloop.interfaces.http.errors import PROBLEMS
-from everloop.interfaces.http.schemas.response import Shown
+from everloop.interfaces.http.dependencies import Deps
+from everloop.interfaces.http.errors import ERROR_RESPONSES
+from everloop.interfaces.http.schemas.response import ResponseBody
 from everloop.log.integrity.verify import verify
-from everloop.settings import PREFIX, Described, described, load, set_outside
+from everloop.settings import (
+    PREFIX,
+    SettingDescription,
+    describe_settings,
+    is_set_in_environment,
+    load,
+)
 
-router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["machine"])
+router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["machine"])
 
-CHANGEABLE = frozenset(
+CHANGEABLE_SETTINGS = frozenset(
     {
         "models.timeout_s",
         "models.tokens_max",
@@ -28,10 +34,10 @@ CHANGEABLE = frozenset(
         "thread.answer.tool_rounds_max",
     }
 )
-NO_MODEL = "No language model was found. docs/models.md explains how to add one."
+NO_MODEL_HINT = "No language model was found. docs/models.md explains how to add one."
 
 
-class SettingOut(Shown):
+class SettingOut(ResponseBody):
     """A setting with its value, default, type and meaning."""
 
     name: str
@@ -43,7 +49,7 @@ class SettingOut(Shown):
     changeable: bool = False
 
 
-class FoundModel(Shown):
+class FoundModel(ResponseBody):
     """An available model, and where it was found."""
 
     name: str
@@ -73,7 +79,7 @@ class NewValue(BaseModel):
     value: Annotated[str, Field(max_length=500, pattern=r"^[ -~]*$")]
 
 
-class ToolServerOut(Shown):
+class ToolServerOut(ResponseBody):
     """An MCP server whose tools a model may use, and its state."""
 
     name: str
@@ -95,7 +101,7 @@ class FactOut(BaseModel):
     data: str | None
 
 
-class ProofOut(Shown):
+class ProofOut(ResponseBody):
     """The result of verifying the log."""
 
     ok: bool
@@ -104,17 +110,17 @@ class ProofOut(Shown):
 
 
 @router.get("/settings")
-def settings(deps: HouseDep) -> list[SettingOut]:
+def settings(deps: Deps) -> list[SettingOut]:
     """List all settings with their values. Secrets are hidden."""
-    return [_setting(one) for one in described(deps.running.settings)]
+    return [_setting(one) for one in describe_settings(deps.running.settings)]
 
 
 @router.put("/settings/{name}")
-def change(name: str, new: NewValue, deps: HouseDep) -> SettingOut:
+def change(name: str, new: NewValue, deps: Deps) -> SettingOut:
     """Change a setting that is `changeable`. It takes effect at once and is saved."""
     running = deps.running
-    known = next((one for one in described(running.settings) if one.name == name), None)
-    if known is None or name not in CHANGEABLE:
+    known = next((one for one in describe_settings(running.settings) if one.name == name), None)
+    if known is None or name not in CHANGEABLE_SETTINGS:
         raise NotFound(f"{name!r} cannot be changed here", hint="Edit settings.toml and restart.")
     _check_not_overridden(known.variable)
     home = running.settings.home
@@ -122,11 +128,11 @@ def change(name: str, new: NewValue, deps: HouseDep) -> SettingOut:
     section, _, field = name.rpartition(".")
     write_setting(running.settings.folder, section, field, new.value)
     running.choose(load(home=home))
-    return next(_setting(one) for one in described(running.settings) if one.name == name)
+    return next(_setting(one) for one in describe_settings(running.settings) if one.name == name)
 
 
 @router.get("/models")
-def models(deps: HouseDep) -> ModelsOut:
+def models(deps: Deps) -> ModelsOut:
     """The available models, and the ones in use."""
     running = deps.running
     narrative = running.narrative().name
@@ -135,32 +141,32 @@ def models(deps: HouseDep) -> ModelsOut:
         narrative=narrative,
         classifier=running.classifier().name,
         offline=narrative == OFFLINE,
-        hint=NO_MODEL if narrative == OFFLINE else "",
+        hint=NO_MODEL_HINT if narrative == OFFLINE else "",
     )
 
 
 @router.put("/models")
-def choose(choice: Choice, deps: HouseDep) -> ModelsOut:
+def choose(choice: Choice, deps: Deps) -> ModelsOut:
     """Choose other models. Conversations continue without loss."""
     running = deps.running
     _check_not_overridden(f"{PREFIX}MODELS_{choice.slot.upper()}")
     found = running.found if not choice.models else ()
     candidate = msgspec.structs.replace(running.settings.models, **{choice.slot: choice.models})
-    chosen_model(candidate, choice.slot, found)  # raises if a name is not a model
+    choose_model(candidate, choice.slot, found)  # raises if a name is not a model
     write_setting(running.settings.folder, "models", choice.slot, choice.models)
     running.choose(load(home=running.settings.home))
     return models(deps)
 
 
 @router.get("/tools")
-def tool_servers(deps: HouseDep) -> list[ToolServerOut]:
+def tool_servers(deps: Deps) -> list[ToolServerOut]:
     """The configured MCP servers, and the current state of each."""
     return [ToolServerOut.model_validate(one) for one in deps.running.tool_servers.health()]
 
 
 @router.get("/log")
 def tail(
-    deps: HouseDep,
+    deps: Deps,
     before: Annotated[int | None, Query(ge=1)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> list[FactOut]:
@@ -183,7 +189,7 @@ def tail(
 
 
 @router.post("/log/proof")
-def prove(deps: HouseDep) -> ProofOut:
+def prove(deps: Deps) -> ProofOut:
     """Verify the log: check the digest of every record."""
     found = verify(deps.engine.log)
     problems = [f"{one.first} to {one.last}: {one.problem}" for one in found.damage]
@@ -196,14 +202,14 @@ def _check_not_overridden(variable: str) -> None:
     Raises:
         Conflict: one does.
     """
-    if set_outside(variable):
+    if is_set_in_environment(variable):
         raise Conflict(
             f"the environment variable {variable} overrides this setting",
             hint="Unset it and restart Everloop.",
         )
 
 
-def _setting(one: Described) -> SettingOut:
+def _setting(one: SettingDescription) -> SettingOut:
     setting = SettingOut.model_validate(one)
-    changeable = one.name in CHANGEABLE and not set_outside(one.variable)
+    changeable = one.name in CHANGEABLE_SETTINGS and not is_set_in_environment(one.variable)
     return setting.model_copy(update={"changeable": changeable})

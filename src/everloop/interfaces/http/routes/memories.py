@@ -7,8 +7,8 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from everloop.errors import Forbidden, Invalid
-from everloop.interfaces.http.dependencies import HouseDep, SpeakerDep
-from everloop.interfaces.http.errors import PROBLEMS
+from everloop.interfaces.http.dependencies import ActorDep, Deps
+from everloop.interfaces.http.errors import ERROR_RESPONSES
 from everloop.interfaces.http.schemas.memories import (
     AnswerOut,
     ChangedOut,
@@ -26,9 +26,9 @@ from everloop.interfaces.http.schemas.memories import (
 from everloop.interfaces.http.schemas.request import Body
 from everloop.interfaces.http.schemas.response import DoneOut, ImpactOut, impact_out
 from everloop.log import Command
-from everloop.log.idempotency import do_once, retract_once
+from everloop.log.idempotency import execute_once, retract_once
 from everloop.memory.browse import queries
-from everloop.memory.explain import path
+from everloop.memory.explain import explain_item
 from everloop.memory.idempotent_requests import MEMORY_TRACES, remember_once
 from everloop.memory.model.commands import (
     PinItem,
@@ -39,20 +39,20 @@ from everloop.memory.model.commands import (
     UnpinItem,
 )
 from everloop.memory.model.scopes import OWNER, check_scope
-from everloop.memory.projections.citations import standing
-from everloop.memory.projections.queries import Filter, asker
-from everloop.memory.retrieval.grouping import side_by_side
-from everloop.memory.retrieval.results import Asked
+from everloop.memory.projections.citations import open_citations
+from everloop.memory.projections.queries import Filter, load_viewer
+from everloop.memory.retrieval.grouping import group_contradictions
+from everloop.memory.retrieval.results import SearchQuery
 from everloop.memory.summaries.zoom import zoom
 
-router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["memory"])
+router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["memory"])
 
 Mode = Literal["text", "semantic", "hybrid"]
-ACCESS = "access."  # retracting a revocation would give a device access again
+ACCESS_KINDS = "access."  # retracting a revocation would give a device access again
 Position = Annotated[int, Path(ge=1, le=2**53)]
 
 
-class Among(BaseModel):
+class MemoryFilterQuery(BaseModel):
     """Filter of memories; by default everything."""
 
     scope: Annotated[list[str], Field(max_length=20)] = []
@@ -61,14 +61,14 @@ class Among(BaseModel):
     before: datetime | None = None
     limit: Annotated[int, Field(ge=1, le=500)] = 50
 
-    def only(self, *, retired: bool = False) -> Filter:
+    def to_filter(self, *, retired: bool = False) -> Filter:
         """The filter as a query of the memory."""
         since, before = _aware(self.since), _aware(self.before)
         scopes = tuple(check_scope(scope) for scope in self.scope)
         return Filter(scopes, (), tuple(self.kind), since, before, retired)
 
 
-class Listing(Among):
+class Listing(MemoryFilterQuery):
     """Which memories to list."""
 
     pinned: bool = False
@@ -76,7 +76,7 @@ class Listing(Among):
     offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
 
 
-class Question(Among):
+class Question(MemoryFilterQuery):
     """A search query."""
 
     query: Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -114,13 +114,13 @@ class Letting(Body):
 
 
 @router.get("/memories")
-def memories(deps: HouseDep, wanted: Annotated[Listing, Query()]) -> ItemsOut:
+def memories(deps: Deps, wanted: Annotated[Listing, Query()]) -> ItemsOut:
     """List memories by the time they happened, newest first."""
-    only = wanted.only(retired=wanted.retired)
+    only = wanted.to_filter(retired=wanted.retired)
     with deps.engine.reading() as reader:
-        items, total = queries.page(
+        items, total = queries.page_by_time(
             reader,
-            asker(reader, OWNER),
+            load_viewer(reader, OWNER),
             only,
             pinned=wanted.pinned,
             limit=wanted.limit,
@@ -130,7 +130,7 @@ def memories(deps: HouseDep, wanted: Annotated[Listing, Query()]) -> ItemsOut:
 
 
 @router.post("/memories", status_code=201)
-def remember(new: New, deps: HouseDep, by: SpeakerDep) -> KeptOut:
+def remember(new: New, deps: Deps, by: ActorDep) -> KeptOut:
     """Remember something. A duplicate of an existing memory is not stored twice."""
     item, memory = RememberItem("", new.text, new.title, scope=new.scope), deps.engine.memory
     if not new.request_id:
@@ -139,14 +139,16 @@ def remember(new: New, deps: HouseDep, by: SpeakerDep) -> KeptOut:
 
 
 @router.get("/memories/{item_id}")
-def one_memory(item_id: str, deps: HouseDep) -> LifeOut:
+def one_memory(item_id: str, deps: Deps) -> LifeOut:
     """A memory with its versions, repeats, citations, contradictions and variants."""
     with deps.engine.reading() as reader:
-        return LifeOut.model_validate(queries.life(reader, asker(reader, OWNER), item_id))
+        return LifeOut.model_validate(
+            queries.item_history(reader, load_viewer(reader, OWNER), item_id)
+        )
 
 
 @router.patch("/memories/{item_id}")
-def change(item_id: str, change: Change, deps: HouseDep, by: SpeakerDep) -> ChangedOut:
+def change(item_id: str, change: Change, deps: Deps, by: ActorDep) -> ChangedOut:
     """Edit, rate or pin a memory. Changes without effect are not recorded."""
     wanted: list[Command] = []
     if not (change.text is None and change.title is None and change.scope is None):
@@ -159,7 +161,7 @@ def change(item_id: str, change: Change, deps: HouseDep, by: SpeakerDep) -> Chan
     if change.pinned is not None:
         wanted.append((PinItem if change.pinned else UnpinItem)(item_id))
     receipts = [
-        do_once(deps.engine, command, MEMORY_TRACES, by=by, request_id=change.request_id)
+        execute_once(deps.engine, command, MEMORY_TRACES, by=by, request_id=change.request_id)
         for command in wanted
     ]
     # The other facts of a receipt depend on the first one, and are retracted with it.
@@ -168,10 +170,10 @@ def change(item_id: str, change: Change, deps: HouseDep, by: SpeakerDep) -> Chan
 
 
 @router.get("/memories/{item_id}/retirement")
-def preview_retire(item_id: str, deps: HouseDep) -> StandsOut:
+def preview_retire(item_id: str, deps: Deps) -> StandsOut:
     """Preview retiring a memory: what cites it, and whether `force` is required."""
     with deps.engine.reading() as reader:
-        links = standing(reader, asker(reader, OWNER), item_id)
+        links = open_citations(reader, load_viewer(reader, OWNER), item_id)
     return StandsOut(
         cited_by=[LinkOut.model_validate(link) for link in links],
         needs_force=any(link.by_user for link in links),
@@ -179,38 +181,38 @@ def preview_retire(item_id: str, deps: HouseDep) -> StandsOut:
 
 
 @router.post("/memories/{item_id}/retirement")
-def retire(item_id: str, letting: Letting, deps: HouseDep, by: SpeakerDep) -> DoneOut:
+def retire(item_id: str, letting: Letting, deps: Deps, by: ActorDep) -> DoneOut:
     """Retire a memory, so that search skips it. Retract the position to undo."""
     command = RetireItem(item_id, letting.reason, letting.force)
     request_id = letting.request_id
-    done = do_once(deps.engine, command, MEMORY_TRACES, by=by, request_id=request_id)
+    done = execute_once(deps.engine, command, MEMORY_TRACES, by=by, request_id=request_id)
     return DoneOut(position=done.position)
 
 
 @router.get("/memories/{item_id}/below")
-def below(item_id: str, deps: HouseDep) -> list[ZoomedOut]:
+def below(item_id: str, deps: Deps) -> list[ZoomedOut]:
     """The memories that a summary was made from, at every level."""
     with deps.engine.reading() as reader:
-        found = zoom(reader, asker(reader, OWNER), item_id)
+        found = zoom(reader, load_viewer(reader, OWNER), item_id)
     return [ZoomedOut.model_validate(one) for one in found]
 
 
 @router.get("/recall")
-def recall(deps: HouseDep, wanted: Annotated[Question, Query()]) -> AnswerOut:
+def recall(deps: Deps, wanted: Annotated[Question, Query()]) -> AnswerOut:
     """Search memories by keyword and meaning, with an explanation of each rank."""
-    asked = Asked(wanted.query, wanted.limit, wanted.mode, wanted.only())
+    asked = SearchQuery(wanted.query, wanted.limit, wanted.mode, wanted.to_filter())
     answer = deps.engine.memory.recall(OWNER, asked)
-    groups = [group_out(group, wanted.query) for group in side_by_side(answer.hits)]
+    groups = [group_out(group, wanted.query) for group in group_contradictions(answer.hits)]
     return AnswerOut(groups=groups, notes=list(answer.notes))
 
 
 @router.get("/reading")
-def reading(deps: HouseDep) -> ReadingOut:
+def reading(deps: Deps) -> ReadingOut:
     """Progress of embedding memories for semantic search; 0 of 0 when all are embedded.
 
     Memories that are not embedded yet are found by keywords only.
     """
-    space, embedding = deps.engine.memory.memory.space, deps.running.embedding
+    space, embedding = deps.engine.memory.memory.vector_index, deps.running.embedding
     done, total = embedding.progress if embedding else (0, 0)
     problem = embedding.problem if embedding else None
     return ReadingOut(
@@ -224,31 +226,33 @@ def reading(deps: HouseDep) -> ReadingOut:
 @router.get("/memories/{item_id}/path")
 def why(
     item_id: str,
-    deps: HouseDep,
+    deps: Deps,
     query: Annotated[str, Query(min_length=1, max_length=2_000)],
     principal: Annotated[str, Query(max_length=100)] = OWNER,
     mode: Mode = "hybrid",
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
 ) -> PathOut:
     """Explain why a search finds a memory, or at which step it was dropped."""
-    asked = Asked(query, limit, mode)
-    return PathOut.model_validate(path(deps.engine.memory, OWNER, principal, item_id, asked))
+    asked = SearchQuery(query, limit, mode)
+    return PathOut.model_validate(
+        explain_item(deps.engine.memory, OWNER, principal, item_id, asked)
+    )
 
 
 @router.get("/retractions/{position}")
-def preview(position: Position, deps: HouseDep) -> ImpactOut:
+def preview(position: Position, deps: Deps) -> ImpactOut:
     """Preview retracting a fact."""
     return impact_out(deps.engine.log.preview_retract([position]))
 
 
 @router.post("/retractions/{position}")
-def retract(position: Position, letting: Letting, deps: HouseDep, by: SpeakerDep) -> DoneOut:
+def retract(position: Position, letting: Letting, deps: Deps, by: ActorDep) -> DoneOut:
     """Retract a fact and everything derived from it.
 
     Returns the position of the retraction; retract that to undo it.
     """
     log = deps.engine.log
-    if log.record(position).kind.startswith(ACCESS):
+    if log.record(position).kind.startswith(ACCESS_KINDS):
         raise Forbidden(
             "facts about device access cannot be retracted", hint="Revoke or rename the device."
         )

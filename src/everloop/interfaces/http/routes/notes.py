@@ -13,13 +13,13 @@ from starlette.concurrency import run_in_threadpool
 
 from everloop.adapters.files.store import plain_name
 from everloop.errors import Invalid, NotFound
-from everloop.interfaces.http.dependencies import HouseDep, SpeakerDep
-from everloop.interfaces.http.errors import PROBLEMS, RAW_BODY
+from everloop.interfaces.http.dependencies import ActorDep, Deps
+from everloop.interfaces.http.errors import ERROR_RESPONSES, RAW_BODY
 from everloop.interfaces.http.routes.threads import AttachmentOut
 from everloop.interfaces.http.schemas.request import Body
-from everloop.interfaces.http.schemas.response import Shown
+from everloop.interfaces.http.schemas.response import ResponseBody
 from everloop.log import Command, visible
-from everloop.log.idempotency import do_once, new_id
+from everloop.log.idempotency import execute_once, id_for_request
 from everloop.thread.idempotent_requests import THREAD_TRACES
 from everloop.thread.model.commands import (
     CloseTopic,
@@ -33,13 +33,13 @@ from everloop.thread.model.commands import (
 from everloop.thread.queries import notes as note_queries
 from everloop.thread.queries import threads
 
-router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["notes"])
+router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["notes"])
 
-INLINE = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
+INLINE_MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 Sort = Literal["topic", "decision", "intent"]
 
 
-class NoteOut(Shown):
+class NoteOut(ResponseBody):
     """A note of a thread: a topic, decision or intent."""
 
     note_id: str
@@ -87,7 +87,7 @@ class Place(BaseModel):
 
 
 @router.get("/threads/{thread_id}/notes")
-def notes(thread_id: str, deps: HouseDep, closed: bool = False) -> list[NoteOut]:
+def notes(thread_id: str, deps: Deps, closed: bool = False) -> list[NoteOut]:
     """List topics, decisions and intents, newest first."""
     with deps.engine.reading() as reader:
         threads.thread(reader, thread_id)
@@ -96,10 +96,10 @@ def notes(thread_id: str, deps: HouseDep, closed: bool = False) -> list[NoteOut]
 
 
 @router.post("/threads/{thread_id}/notes", status_code=201)
-def note(thread_id: str, new: NewNote, deps: HouseDep, by: SpeakerDep) -> NoteOut:
+def note(thread_id: str, new: NewNote, deps: Deps, by: ActorDep) -> NoteOut:
     """Add a topic, decision or intent."""
     request_id = new.request_id
-    name = new_id(deps.engine.log.ids, new.sort[:3], request_id)
+    name = id_for_request(deps.engine.log.ids, new.sort[:3], request_id)
     match new.sort:
         case "topic":
             command: OpenTopic | NoteDecision | NoteIntent = OpenTopic(thread_id, name, new.text)
@@ -107,13 +107,13 @@ def note(thread_id: str, new: NewNote, deps: HouseDep, by: SpeakerDep) -> NoteOu
             command = NoteDecision(thread_id, name, new.text)
         case "intent":
             command = NoteIntent(thread_id, name, new.text)
-    do_once(deps.engine, command, THREAD_TRACES, by=by, request_id=request_id)
+    execute_once(deps.engine, command, THREAD_TRACES, by=by, request_id=request_id)
     return _find_note(deps, thread_id, name)
 
 
 @router.patch("/threads/{thread_id}/notes/{note_id}")
 def change_note(
-    thread_id: str, note_id: str, change: NoteChange, deps: HouseDep, by: SpeakerDep
+    thread_id: str, note_id: str, change: NoteChange, deps: Deps, by: ActorDep
 ) -> NoteOut:
     """Update a topic, or close a topic or intent."""
     current = _find_note(deps, thread_id, note_id)
@@ -125,13 +125,13 @@ def change_note(
             (SettleIntent if current.sort == "intent" else CloseTopic)(thread_id, note_id)
         )
     for command in wanted:
-        do_once(deps.engine, command, THREAD_TRACES, by=by, request_id=change.request_id)
+        execute_once(deps.engine, command, THREAD_TRACES, by=by, request_id=change.request_id)
     return _find_note(deps, thread_id, note_id)
 
 
 @router.get("/usage")
 def usage(
-    deps: HouseDep,
+    deps: Deps,
     by: Literal["day", "week", "month"] = "week",
     limit: Annotated[int, Query(ge=1, le=5_000)] = 1_000,
 ) -> list[SpentOut]:
@@ -145,27 +145,27 @@ def usage(
 @router.put("/files", status_code=201, openapi_extra=RAW_BODY)
 async def upload(
     request: Request,
-    deps: HouseDep,
+    deps: Deps,
     name: Annotated[str, Query(min_length=1, max_length=500)],
 ) -> AttachmentOut:
     """Upload a file as the request body, to attach to a message later."""
     kind = request.headers.get("content-type", "application/octet-stream").partition(";")[0]
     body = await request.body()
     files = deps.running.files
-    kept = await run_in_threadpool(files.keep, name, kind.strip().lower()[:100], _parts(body))
+    kept = await run_in_threadpool(files.store, name, kind.strip().lower()[:100], _parts(body))
     return AttachmentOut.model_validate(kept)
 
 
 @router.get("/files/{digest}", response_class=FileResponse)
 def download(
     digest: str,
-    deps: HouseDep,
+    deps: Deps,
     name: Annotated[str, Query(max_length=500)] = "file",
     media_type: Annotated[str, Query(max_length=100)] = "application/octet-stream",
 ) -> FileResponse:
     """Download an attached file. Images are shown inline, everything else is a download."""
     path = deps.running.files.path(digest)
-    inline = media_type in INLINE
+    inline = media_type in INLINE_MEDIA_TYPES
     quoted_name = quote(plain_name(name), safe="")
     return FileResponse(
         path,
@@ -180,7 +180,7 @@ def download(
 
 
 @router.put("/place", status_code=204)
-def place(place: Place, deps: HouseDep, by: SpeakerDep) -> None:
+def place(place: Place, deps: Deps, by: ActorDep) -> None:
     """Set the user's time zone; from now on, days end at its midnight."""
     try:
         zone = ZoneInfo(place.zone).key
@@ -195,7 +195,7 @@ def _parts(body: bytes) -> Iterator[bytes]:
     yield body
 
 
-def _find_note(deps: HouseDep, thread_id: str, note_id: str) -> NoteOut:
+def _find_note(deps: Deps, thread_id: str, note_id: str) -> NoteOut:
     with deps.engine.reading() as reader:
         found = note_queries.notes(reader, thread_id, closed=True)
     for one in found:

@@ -30,19 +30,24 @@ from webauthn.helpers.structs import (
 
 from everloop.access import credentials
 from everloop.access.commands import AddPasskey, RemovePasskey, UsePasskey
-from everloop.access.state import STREAM, Passkey
+from everloop.access.state import ACCESS_STREAM, Passkey
 from everloop.errors import Forbidden, Invalid, NotFound, Unavailable
-from everloop.interfaces.http.dependencies import House, HouseDep, SpeakerDep
-from everloop.interfaces.http.errors import PROBLEMS
-from everloop.interfaces.http.routes.session import DeviceOut, guess, keep, shown
+from everloop.interfaces.http.dependencies import ActorDep, Dependencies, Deps
+from everloop.interfaces.http.errors import ERROR_RESPONSES
+from everloop.interfaces.http.routes.session import (
+    DeviceOut,
+    device_out,
+    guess_device_name,
+    set_credential_cookie,
+)
 from everloop.log import Context
-from everloop.log.model.record import moment
+from everloop.log.model.record import from_microseconds
 
-router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["access"])
+router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["access"])
 
 ALGORITHMS = {"RS256", "ES256"}
-WAIT_S = 5
-REFUSED = "this passkey is not accepted"
+KEYS_TIMEOUT_S = 5
+PASSKEY_REFUSED = "this passkey is not accepted"
 
 
 class PasskeyOut(BaseModel):
@@ -62,23 +67,23 @@ class NewPasskey(BaseModel):
 
 
 @router.get("/passkeys")
-def passkeys(deps: HouseDep) -> list[PasskeyOut]:
+def passkeys(deps: Deps) -> list[PasskeyOut]:
     """List passkeys, newest first."""
-    known = credentials.doors(deps.engine.log).passkeys.values()
+    known = credentials.load_access(deps.engine.log).passkeys.values()
     return [_passkey_out(one) for one in sorted(known, key=lambda one: -one.position)]
 
 
 @router.post("/passkeys/options")
-def registering(request: Request, deps: HouseDep) -> dict[str, Any]:
+def registering(request: Request, deps: Deps) -> dict[str, Any]:
     """WebAuthn options for creating a passkey."""
     site = _site(request)
-    known = credentials.doors(deps.engine.log).passkeys.values()
+    known = credentials.load_access(deps.engine.log).passkeys.values()
     options = generate_registration_options(
         rp_id=site,
         rp_name="Everloop",
         user_name="you",
         user_id=b"everloop",
-        challenge=deps.challenges.new(),
+        challenge=deps.challenges.issue(),
         authenticator_selection=AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.REQUIRED,  # sign-in does not name a key
             user_verification=UserVerificationRequirement.REQUIRED,
@@ -89,7 +94,7 @@ def registering(request: Request, deps: HouseDep) -> dict[str, Any]:
 
 
 @router.post("/passkeys", status_code=201)
-def register(new: NewPasskey, request: Request, deps: HouseDep, by: SpeakerDep) -> PasskeyOut:
+def register(new: NewPasskey, request: Request, deps: Deps, by: ActorDep) -> PasskeyOut:
     """Register a passkey. Any browser that has it can then sign in."""
     site = _site(request)
     try:
@@ -108,37 +113,35 @@ def register(new: NewPasskey, request: Request, deps: HouseDep, by: SpeakerDep) 
     public_key = bytes_to_base64url(made.credential_public_key)
     command = AddPasskey(credential, public_key, made.sign_count, new.name or "a passkey", site)
     deps.engine.do(command, by=by)
-    return _passkey_out(credentials.doors(deps.engine.log).passkeys[credential])
+    return _passkey_out(credentials.load_access(deps.engine.log).passkeys[credential])
 
 
 @router.delete("/passkeys/{credential}", status_code=204)
-def remove(credential: str, deps: HouseDep, by: SpeakerDep) -> None:
+def remove(credential: str, deps: Deps, by: ActorDep) -> None:
     """Remove a passkey. Devices that signed in with it stay until they are revoked."""
     deps.engine.do(RemovePasskey(credential), by=by)
 
 
 @router.post("/session/passkey/options")
-def opening(request: Request, deps: HouseDep) -> dict[str, Any]:
+def opening(request: Request, deps: Deps) -> dict[str, Any]:
     """WebAuthn options for signing in. They do not reveal which passkeys exist."""
-    deps.knocks.count(request)
+    deps.sign_in_limit.count(request)
     options = generate_authentication_options(
         rp_id=_site(request),
-        challenge=deps.challenges.new(),
+        challenge=deps.challenges.issue(),
         user_verification=UserVerificationRequirement.REQUIRED,
     )
     return options_to_json_dict(options)
 
 
 @router.post("/session/passkey")
-def open_by_passkey(
-    new: NewPasskey, request: Request, response: Response, deps: HouseDep
-) -> DeviceOut:
+def open_by_passkey(new: NewPasskey, request: Request, response: Response, deps: Deps) -> DeviceOut:
     """Sign this device in with a passkey."""
-    deps.knocks.count(request)
-    key = credentials.doors(deps.engine.log).passkeys.get(str(new.credential.get("id", "")))
+    deps.sign_in_limit.count(request)
+    key = credentials.load_access(deps.engine.log).passkeys.get(str(new.credential.get("id", "")))
     challenge = _challenge(deps, new.credential)
     if key is None or key.site != _site(request):
-        raise Forbidden(REFUSED, hint="Add it from a device that is signed in.")
+        raise Forbidden(PASSKEY_REFUSED, hint="Add it from a device that is signed in.")
     try:
         signed = verify_authentication_response(
             credential=new.credential,
@@ -150,7 +153,7 @@ def open_by_passkey(
             require_user_verification=True,
         )
     except (WebAuthnException, ValueError, TypeError, KeyError) as problem:
-        raise Forbidden(REFUSED, hint="Pair the device with a code instead.") from problem
+        raise Forbidden(PASSKEY_REFUSED, hint="Pair the device with a code instead.") from problem
     command = UsePasskey(key.credential, signed.new_sign_count)
     deps.engine.do(command, by=Context(actor="user"))
     return _sign_in(deps, request, response, new.name, way="passkey", via=key.credential)
@@ -160,11 +163,11 @@ def open_by_passkey(
 def open_by_proxy(
     request: Request,
     response: Response,
-    deps: HouseDep,
+    deps: Deps,
     cf_access_jwt_assertion: Annotated[str, Header()] = "",
 ) -> DeviceOut:
     """Sign this device in with a Cloudflare Access token."""
-    deps.knocks.count(request)
+    deps.sign_in_limit.count(request)
     place = deps.running.settings.serve
     if not (place.access_url and place.access_audience):
         raise NotFound(
@@ -174,19 +177,19 @@ def open_by_proxy(
     person = _verify_access_token(
         cf_access_jwt_assertion, place.access_url.rstrip("/"), place.access_audience
     )
-    deps.engine.log.plant(STREAM, actor="user")
+    deps.engine.log.create_tree(ACCESS_STREAM, actor="user")
     return _sign_in(deps, request, response, "", way="proxy", via=person)
 
 
 def _sign_in(
-    deps: House, request: Request, response: Response, name: str, *, way: str, via: str
+    deps: Dependencies, request: Request, response: Response, name: str, *, way: str, via: str
 ) -> DeviceOut:
     engine = deps.engine
-    device_name = name or guess(request.headers.get("user-agent", ""))
+    device_name = name or guess_device_name(request.headers.get("user-agent", ""))
     credential = credentials.pair(engine, engine.world, device_name, way=way, via=via)
-    keep(response, deps, credential)
-    paired = credentials.doors(engine.log).devices[credential.device_id]
-    return shown(paired, credential.device_id, deps)
+    set_credential_cookie(response, deps, credential)
+    paired = credentials.load_access(engine.log).devices[credential.device_id]
+    return device_out(paired, credential.device_id, deps)
 
 
 def _verify_access_token(token: str, issuer: str, audience: str) -> str:
@@ -215,7 +218,7 @@ def _verify_access_token(token: str, issuer: str, audience: str) -> str:
 
 @lru_cache(maxsize=4)
 def _signing_keys(url: str) -> jwt.PyJWKClient:
-    return jwt.PyJWKClient(url, cache_keys=True, timeout=WAIT_S)
+    return jwt.PyJWKClient(url, cache_keys=True, timeout=KEYS_TIMEOUT_S)
 
 
 def _site(request: Request) -> str:
@@ -230,19 +233,19 @@ def _site(request: Request) -> str:
     )
 
 
-def _origin(request: Request, deps: House) -> str:
+def _origin(request: Request, deps: Dependencies) -> str:
     scheme = "https" if deps.rules.secure else "http"
     return f"{scheme}://{request.headers['host'].lower()}"
 
 
-def _challenge(deps: House, credential: dict[str, Any]) -> bytes:
+def _challenge(deps: Dependencies, credential: dict[str, Any]) -> bytes:
     """The signed challenge; it must be one that was issued here and not used yet."""
     try:
         client_data = base64url_to_bytes(credential["response"]["clientDataJSON"])
         challenge = parse_client_data_json(client_data).challenge
     except (WebAuthnException, ValueError, TypeError, KeyError, AttributeError) as problem:
         raise Invalid("this is not a WebAuthn response", hint="Try again.") from problem
-    if not deps.challenges.take(challenge):
+    if not deps.challenges.consume(challenge):
         raise Forbidden("the passkey challenge has expired or was already used", hint="Try again.")
     return challenge
 
@@ -252,5 +255,5 @@ def _descriptors(known: list[Passkey]) -> list[PublicKeyCredentialDescriptor]:
 
 
 def _passkey_out(key: Passkey) -> PasskeyOut:
-    since = moment(key.since_us)
+    since = from_microseconds(key.since_us)
     return PasskeyOut(credential=key.credential, name=key.name, site=key.site, since=since)

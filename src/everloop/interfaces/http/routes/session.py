@@ -10,11 +10,11 @@ from everloop.access import credentials
 from everloop.access.commands import RenameDevice, RevokeDevice
 from everloop.access.state import Device
 from everloop.errors import NotFound
-from everloop.interfaces.http.dependencies import DAY_S, DeviceDep, House, HouseDep, SpeakerDep
-from everloop.interfaces.http.errors import PROBLEMS
-from everloop.log.model.record import moment
+from everloop.interfaces.http.dependencies import DAY_S, ActorDep, Dependencies, Deps, DeviceDep
+from everloop.interfaces.http.errors import ERROR_RESPONSES
+from everloop.log.model.record import from_microseconds
 
-router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["access"])
+router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["access"])
 
 
 class DeviceOut(BaseModel):
@@ -65,76 +65,78 @@ class Renamed(BaseModel):
 
 
 @router.post("/session")
-def pair(knock: Knock, request: Request, response: Response, deps: HouseDep) -> DeviceOut:
+def pair(knock: Knock, request: Request, response: Response, deps: Deps) -> DeviceOut:
     """Pair this device with a one-time code. Its credential is set as a cookie."""
-    deps.knocks.count(request)
-    name = knock.name or guess(request.headers.get("user-agent", ""))
+    deps.sign_in_limit.count(request)
+    name = knock.name or guess_device_name(request.headers.get("user-agent", ""))
     engine = deps.engine
     credential = credentials.pair(engine, engine.world, name, way="code", via=knock.code)
-    keep(response, deps, credential)
-    paired = credentials.doors(engine.log).devices[credential.device_id]
-    return shown(paired, credential.device_id, deps)
+    set_credential_cookie(response, deps, credential)
+    paired = credentials.load_access(engine.log).devices[credential.device_id]
+    return device_out(paired, credential.device_id, deps)
 
 
 @router.get("/session")
-def who(device: DeviceDep, deps: HouseDep) -> DeviceOut:
+def who(device: DeviceDep, deps: Deps) -> DeviceOut:
     """The device that sends this request."""
-    return shown(device, device.device_id, deps)
+    return device_out(device, device.device_id, deps)
 
 
 @router.delete("/session", status_code=204)
-def leave(response: Response, deps: HouseDep, device: DeviceDep, by: SpeakerDep) -> None:
+def leave(response: Response, deps: Deps, device: DeviceDep, by: ActorDep) -> None:
     """Sign this device out."""
     deps.engine.do(RevokeDevice(device.device_id), by=by)
-    response.delete_cookie(deps.rules.cookie, path="/")
+    response.delete_cookie(deps.rules.cookie_name, path="/")
 
 
 @router.get("/devices")
-def devices(deps: HouseDep, device: DeviceDep) -> list[DeviceOut]:
+def devices(deps: Deps, device: DeviceDep) -> list[DeviceOut]:
     """List paired devices and tokens, newest first."""
-    paired = credentials.doors(deps.engine.log).devices.values()
+    paired = credentials.load_access(deps.engine.log).devices.values()
     newest = sorted(paired, key=lambda one: -one.position)
-    return [shown(one, device.device_id, deps) for one in newest]
+    return [device_out(one, device.device_id, deps) for one in newest]
 
 
 @router.post("/devices/code")
-def code(deps: HouseDep, by: SpeakerDep) -> CodeOut:
+def code(deps: Deps, by: ActorDep) -> CodeOut:
     """Make a pairing code for another device, valid once and for `lives_s` seconds."""
     engine, lives_s = deps.engine, deps.running.settings.serve.code_lives_s
-    made = credentials.new_code(engine.log, engine, engine.world, by, lives_s=lives_s)
+    made = credentials.make_pairing_code(engine.log, engine, engine.world, by, lives_s=lives_s)
     return CodeOut(code=made, path=f"/#pair={made}", lives_s=lives_s)
 
 
 @router.post("/devices/token", status_code=201)
-def token(named: HostName, deps: HouseDep, by: SpeakerDep) -> TokenOut:
+def token(named: HostName, deps: Deps, by: ActorDep) -> TokenOut:
     """Make a token with which a program uses MCP as this host, never as the user."""
     engine = deps.engine
-    given = credentials.give_token(engine.log, engine, engine.world, named.host, by)
+    given = credentials.issue_host_token(engine.log, engine, engine.world, named.host, by)
     return TokenOut(device_id=given.device_id, host=named.host, token=given.text)
 
 
 @router.put("/devices/{device_id}")
 def rename(
-    device_id: str, renamed: Renamed, deps: HouseDep, device: DeviceDep, by: SpeakerDep
+    device_id: str, renamed: Renamed, deps: Deps, device: DeviceDep, by: ActorDep
 ) -> DeviceOut:
     """Rename a device."""
     deps.engine.do(RenameDevice(device_id, renamed.name), by=by)
-    found = credentials.doors(deps.engine.log).devices.get(device_id)
+    found = credentials.load_access(deps.engine.log).devices.get(device_id)
     if found is None:
         raise NotFound(f"no device {device_id!r}", hint="It was just revoked.")
-    return shown(found, device.device_id, deps)
+    return device_out(found, device.device_id, deps)
 
 
 @router.delete("/devices/{device_id}", status_code=204)
-def revoke(device_id: str, deps: HouseDep, by: SpeakerDep) -> None:
+def revoke(device_id: str, deps: Deps, by: ActorDep) -> None:
     """Revoke a device or token. Its open streams end within a second."""
     deps.engine.do(RevokeDevice(device_id), by=by)
 
 
-def keep(response: Response, deps: House, credential: credentials.Credential) -> None:
+def set_credential_cookie(
+    response: Response, deps: Dependencies, credential: credentials.Credential
+) -> None:
     """Set a device's credential as a cookie that scripts cannot read."""
     response.set_cookie(
-        deps.rules.cookie,
+        deps.rules.cookie_name,
         credential.text,
         max_age=deps.running.settings.serve.device_lives_days * DAY_S,
         path="/",
@@ -144,20 +146,20 @@ def keep(response: Response, deps: House, credential: credentials.Credential) ->
     )
 
 
-def shown(device: Device, here: str, deps: House) -> DeviceOut:
+def device_out(device: Device, here: str, deps: Dependencies) -> DeviceOut:
     """A device as a response body; `here` is the id of the requesting device."""
     return DeviceOut(
         device_id=device.device_id,
         name=device.name,
         way=device.way,
-        since=moment(device.since_us),
+        since=from_microseconds(device.since_us),
         this=device.device_id == here,
         host=device.host,
-        expired=device.since_us < deps.paired_since_us,
+        expired=device.since_us < deps.oldest_valid_pairing_us,
     )
 
 
-def guess(agent: str) -> str:
+def guess_device_name(agent: str) -> str:
     """A default device name from the User-Agent header."""
     system = next(
         (name for sign, name in _SYSTEMS if sign in agent),

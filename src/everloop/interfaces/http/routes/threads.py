@@ -7,13 +7,19 @@ from fastapi import APIRouter, Header, Query
 from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, Field, TypeAdapter
 
-from everloop.interfaces.http.dependencies import DeviceDep, HouseDep, SpeakerDep
-from everloop.interfaces.http.errors import PROBLEMS
-from everloop.interfaces.http.schemas.request import NOTHING, Body, RequestId
-from everloop.interfaces.http.schemas.response import DoneOut, ImpactOut, Shown, impact_out, written
-from everloop.interfaces.http.streaming.subscriber import Client, Watching
+from everloop.interfaces.http.dependencies import ActorDep, Deps, DeviceDep
+from everloop.interfaces.http.errors import ERROR_RESPONSES
+from everloop.interfaces.http.schemas.request import EMPTY_BODY, Body, RequestId
+from everloop.interfaces.http.schemas.response import (
+    DoneOut,
+    ImpactOut,
+    ResponseBody,
+    impact_out,
+    json_response,
+)
+from everloop.interfaces.http.streaming.subscriber import EventStreamResponse, Subscriber
 from everloop.log import Command
-from everloop.log.idempotency import do_once
+from everloop.log.idempotency import execute_once
 from everloop.thread.idempotent_requests import THREAD_TRACES
 from everloop.thread.model.commands import (
     ArchiveThread,
@@ -24,16 +30,16 @@ from everloop.thread.model.commands import (
 )
 from everloop.thread.model.events import Attachment
 from everloop.thread.queries import threads as browsing
-from everloop.thread.queries.alternatives import versions
-from everloop.thread.queries.by_date import from_day_on
-from everloop.thread.service import Gone, Letter, Sent
+from everloop.thread.queries.alternatives import answer_versions
+from everloop.thread.queries.by_date import page_from_day
+from everloop.thread.service import BranchSwitch, OutgoingMessage, SentMessage
 
-router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["thread"])
+router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["thread"])
 
 BranchName = Annotated[str, Query(max_length=300)]
 
 
-class ThreadOut(Shown):
+class ThreadOut(ResponseBody):
     """A thread in a list."""
 
     thread_id: str
@@ -43,7 +49,7 @@ class ThreadOut(Shown):
     newest_at: datetime
 
 
-class AttachmentOut(Shown):
+class AttachmentOut(ResponseBody):
     """A file attached to a message."""
 
     digest: str
@@ -52,7 +58,7 @@ class AttachmentOut(Shown):
     size: int
 
 
-class MessageOut(Shown):
+class MessageOut(ResponseBody):
     """A message."""
 
     position: int
@@ -72,7 +78,7 @@ class MessageOut(Shown):
     context_id: str
 
 
-class VersionOut(Shown):
+class VersionOut(ResponseBody):
     """One of several answers to the same message."""
 
     message_id: str
@@ -83,7 +89,7 @@ class VersionOut(Shown):
     state: str
 
 
-class PageOut(Shown):
+class PageOut(ResponseBody):
     """One page of messages in order, and whether there are earlier and later ones."""
 
     messages: list[MessageOut]
@@ -91,7 +97,7 @@ class PageOut(Shown):
     later: bool
 
 
-class ToolOut(Shown):
+class ToolOut(ResponseBody):
     """A tool call of a model."""
 
     call_id: str
@@ -101,7 +107,7 @@ class ToolOut(Shown):
     failed: bool
 
 
-class TurnOut(Shown):
+class TurnOut(ResponseBody):
     """A turn and its current phase."""
 
     turn_id: str
@@ -119,7 +125,7 @@ class TurnOut(Shown):
     tools: list[ToolOut]
 
 
-class SentOut(Shown):
+class SentOut(ResponseBody):
     """A stored message, and the turn that will answer it."""
 
     thread_id: str
@@ -129,7 +135,7 @@ class SentOut(Shown):
     branch: str
 
 
-class GoneOut(Shown):
+class GoneOut(ResponseBody):
     """The current branch of a thread, and the branch before."""
 
     branch: str
@@ -176,30 +182,28 @@ class Folded(Body):
 
 
 @router.get("/threads", response_model=list[ThreadOut])
-def threads(deps: HouseDep, archived: bool = False) -> Response:
+def threads(deps: Deps, archived: bool = False) -> Response:
     """List threads, most recently active first."""
     with deps.engine.reading() as reader:
         found = browsing.threads(reader, archived=archived)
-    return written(_THREADS, [ThreadOut.model_validate(one) for one in found])
+    return json_response(_THREADS, [ThreadOut.model_validate(one) for one in found])
 
 
 @router.post("/threads", status_code=201)
-def open_thread(titled: Titled, deps: HouseDep, by: SpeakerDep) -> ThreadOut:
+def open_thread(titled: Titled, deps: Deps, by: ActorDep) -> ThreadOut:
     """Start a thread."""
     thread_id = deps.running.talk.open(titled.title, by, titled.request_id)
     return _thread(deps, thread_id)
 
 
 @router.get("/threads/{thread_id}")
-def one_thread(thread_id: str, deps: HouseDep) -> ThreadOut:
+def one_thread(thread_id: str, deps: Deps) -> ThreadOut:
     """One thread."""
     return _thread(deps, thread_id)
 
 
 @router.patch("/threads/{thread_id}")
-def change_thread(
-    thread_id: str, change: ThreadChange, deps: HouseDep, by: SpeakerDep
-) -> ThreadOut:
+def change_thread(thread_id: str, change: ThreadChange, deps: Deps, by: ActorDep) -> ThreadOut:
     """Rename, archive or restore a thread."""
     wanted: list[Command] = []
     if change.title is not None:
@@ -207,14 +211,14 @@ def change_thread(
     if change.archived is not None:
         wanted.append((ArchiveThread if change.archived else RestoreThread)(thread_id))
     for command in wanted:
-        do_once(deps.engine, command, THREAD_TRACES, by=by, request_id=change.request_id)
+        execute_once(deps.engine, command, THREAD_TRACES, by=by, request_id=change.request_id)
     return _thread(deps, thread_id)
 
 
 @router.get("/threads/{thread_id}/messages", response_model=PageOut)
 def messages(
     thread_id: str,
-    deps: HouseDep,
+    deps: Deps,
     at: Annotated[
         str | None, Query(description="Id of a message; by default the end of the thread.")
     ] = None,
@@ -225,115 +229,115 @@ def messages(
     """One page of messages before or after a message."""
     with deps.engine.reading(branch=branch) as reader:
         browsing.thread(reader, thread_id)
-        page = browsing.around(reader, thread_id, at, limit, way)
-    return written(_PAGE, PageOut.model_validate(page))
+        page = browsing.messages_around(reader, thread_id, at, limit, way)
+    return json_response(_PAGE, PageOut.model_validate(page))
 
 
 @router.get("/threads/{thread_id}/days/{day}/messages")
 def jump(
     thread_id: str,
     day: date,
-    deps: HouseDep,
+    deps: Deps,
     limit: Annotated[int, Query(ge=1, le=browsing.PAGE_MAX)] = 50,
 ) -> PageOut:
     """Messages from a day on, or from the next day that has any; else the last messages."""
     with deps.engine.reading() as reader:
         browsing.thread(reader, thread_id)
-        page = from_day_on(reader, thread_id, day.isoformat(), limit)
+        page = page_from_day(reader, thread_id, day.isoformat(), limit)
     return PageOut.model_validate(page)
 
 
 @router.get("/messages/{message_id}/siblings")
-def siblings(message_id: str, deps: HouseDep) -> list[VersionOut]:
+def siblings(message_id: str, deps: Deps) -> list[VersionOut]:
     """All answers to the same message, on any branch, oldest first."""
-    return [VersionOut.model_validate(one) for one in versions(deps.engine.log, message_id)]
+    return [VersionOut.model_validate(one) for one in answer_versions(deps.engine.log, message_id)]
 
 
 @router.post("/threads/{thread_id}/messages", status_code=201)
-def send(thread_id: str, said: Said, deps: HouseDep, device: DeviceDep, by: SpeakerDep) -> SentOut:
+def send(thread_id: str, said: Said, deps: Deps, device: DeviceDep, by: ActorDep) -> SentOut:
     """Send a message. It is stored when this returns; the answer arrives on the event stream."""
-    sent: Sent = deps.running.talk.send(thread_id, _letter(said, device.device_id), by)
+    sent: SentMessage = deps.running.talk.send(thread_id, _letter(said, device.device_id), by)
     return SentOut.model_validate(sent)
 
 
 @router.get("/messages/{message_id}")
-def one_message(message_id: str, deps: HouseDep, branch: BranchName | None = None) -> MessageOut:
+def one_message(message_id: str, deps: Deps, branch: BranchName | None = None) -> MessageOut:
     """One message."""
     with deps.engine.reading(branch=branch) as reader:
         return MessageOut.model_validate(browsing.message(reader, message_id))
 
 
 @router.post("/messages/{message_id}/again", status_code=201)
-def again(message_id: str, deps: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> SentOut:
+def again(message_id: str, deps: Deps, by: ActorDep, asked: Body = EMPTY_BODY) -> SentOut:
     """Regenerate: ask for another answer, keeping the existing ones."""
-    return SentOut.model_validate(deps.running.talk.again(message_id, by, asked.request_id))
+    return SentOut.model_validate(deps.running.talk.regenerate(message_id, by, asked.request_id))
 
 
 @router.post("/messages/{message_id}/edit", status_code=201)
-def edit(message_id: str, said: Said, deps: HouseDep, device: DeviceDep, by: SpeakerDep) -> SentOut:
+def edit(message_id: str, said: Said, deps: Deps, device: DeviceDep, by: ActorDep) -> SentOut:
     """Edit a message: send another in its place, on a new branch."""
     letter = _letter(said, device.device_id)
     return SentOut.model_validate(deps.running.talk.edit(message_id, letter, by))
 
 
 @router.get("/messages/{message_id}/rewind")
-def preview_rewind(message_id: str, deps: HouseDep) -> ImpactOut:
+def preview_rewind(message_id: str, deps: Deps) -> ImpactOut:
     """Preview rewinding the thread to this message."""
     return impact_out(deps.running.talk.preview_rewind(message_id))
 
 
 @router.post("/messages/{message_id}/rewind")
-def rewind(message_id: str, deps: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> GoneOut:
+def rewind(message_id: str, deps: Deps, by: ActorDep, asked: Body = EMPTY_BODY) -> GoneOut:
     """Rewind the thread to this message. Later messages stay on their branch."""
-    gone: Gone = deps.running.talk.rewind(message_id, by, asked.request_id)
+    gone: BranchSwitch = deps.running.talk.rewind(message_id, by, asked.request_id)
     return GoneOut.model_validate(gone)
 
 
 @router.get("/messages/{message_id}/retraction")
-def preview_retract(message_id: str, deps: HouseDep) -> ImpactOut:
+def preview_retract(message_id: str, deps: Deps) -> ImpactOut:
     """Preview retracting this message."""
     return impact_out(deps.running.talk.preview_retract(message_id))
 
 
 @router.post("/messages/{message_id}/retraction")
-def retract(message_id: str, reason: Reason, deps: HouseDep, by: SpeakerDep) -> DoneOut:
+def retract(message_id: str, reason: Reason, deps: Deps, by: ActorDep) -> DoneOut:
     """Retract this message and everything derived from it."""
     receipt = deps.running.talk.retract(message_id, reason.reason, by, reason.request_id)
     return DoneOut(position=receipt.position)
 
 
 @router.put("/messages/{message_id}/hidden")
-def fold(message_id: str, folded: Folded, deps: HouseDep, by: SpeakerDep) -> MessageOut:
+def fold(message_id: str, folded: Folded, deps: Deps, by: ActorDep) -> MessageOut:
     """Hide a message from readers and prompts, or show it again."""
     with deps.engine.reading() as reader:
         thread_id = browsing.message(reader, message_id).thread_id
     command = (HideMessage if folded.hidden else UnhideMessage)(thread_id, message_id)
-    do_once(deps.engine, command, THREAD_TRACES, by=by, request_id=folded.request_id)
+    execute_once(deps.engine, command, THREAD_TRACES, by=by, request_id=folded.request_id)
     return one_message(message_id, deps)
 
 
 @router.post("/threads/{thread_id}/branch")
-def stand(thread_id: str, standing: Standing, deps: HouseDep, by: SpeakerDep) -> GoneOut:
+def stand(thread_id: str, standing: Standing, deps: Deps, by: ActorDep) -> GoneOut:
     """Switch to another branch of this thread, for example to undo a rewind."""
     talk, request_id = deps.running.talk, standing.request_id
-    return GoneOut.model_validate(talk.stand(thread_id, standing.branch, by, request_id))
+    return GoneOut.model_validate(talk.switch_branch(thread_id, standing.branch, by, request_id))
 
 
 @router.get("/threads/{thread_id}/turns")
-def open_turns(thread_id: str, deps: HouseDep) -> list[TurnOut]:
+def open_turns(thread_id: str, deps: Deps) -> list[TurnOut]:
     """The turns that have not ended, in queue order."""
     return [TurnOut.model_validate(one) for one in deps.running.talk.open_turns(thread_id)]
 
 
 @router.get("/turns/{turn_id}")
-def one_turn(turn_id: str, deps: HouseDep, branch: BranchName | None = None) -> TurnOut:
+def one_turn(turn_id: str, deps: Deps, branch: BranchName | None = None) -> TurnOut:
     """A turn and its current phase."""
     with deps.engine.reading(branch=branch) as reader:
         return TurnOut.model_validate(browsing.turn(reader, turn_id))
 
 
 @router.post("/turns/{turn_id}/stop", status_code=202)
-def stop(turn_id: str, deps: HouseDep, by: SpeakerDep) -> TurnOut:
+def stop(turn_id: str, deps: Deps, by: ActorDep) -> TurnOut:
     """Stop a running or queued turn. The partial answer is kept."""
     with deps.engine.reading() as reader:
         turn = browsing.turn(reader, turn_id)
@@ -347,19 +351,19 @@ def stop(turn_id: str, deps: HouseDep, by: SpeakerDep) -> TurnOut:
     responses={200: {"content": {"text/event-stream": {}}, "description": "Server-sent events."}},
 )
 async def stream(
-    deps: HouseDep,
+    deps: Deps,
     device: DeviceDep,
     after: Annotated[
         int | None,
         Query(ge=0, description="Log position to resume after; by default only new events."),
     ] = None,
     last_event_id: Annotated[str | None, Header()] = None,
-) -> Watching:
+) -> EventStreamResponse:
     """Server-sent events: recorded facts, and answers as they are written. Resumable."""
     resumed = last_event_id or ""
     position = int(resumed) if resumed.isascii() and resumed.isdigit() else after
-    return Watching(
-        lambda send: deps.broadcast.watch(Client(device.device_id, send), after=position)
+    return EventStreamResponse(
+        lambda send: deps.broadcast.subscribe(Subscriber(device.device_id, send), after=position)
     )
 
 
@@ -367,11 +371,11 @@ _THREADS = TypeAdapter(list[ThreadOut])
 _PAGE = TypeAdapter(PageOut)
 
 
-def _thread(deps: HouseDep, thread_id: str) -> ThreadOut:
+def _thread(deps: Deps, thread_id: str) -> ThreadOut:
     with deps.engine.reading() as reader:
         return ThreadOut.model_validate(browsing.thread(reader, thread_id))
 
 
-def _letter(said: Said, device_id: str) -> Letter:
+def _letter(said: Said, device_id: str) -> OutgoingMessage:
     files = tuple(Attachment(a.digest, a.name, a.media_type, a.size) for a in said.attachments)
-    return Letter(said.text, files, device_id, said.letter_id)
+    return OutgoingMessage(said.text, files, device_id, said.letter_id)

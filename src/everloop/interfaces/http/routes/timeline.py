@@ -6,29 +6,29 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from everloop.interfaces.http.dependencies import HouseDep, SpeakerDep
-from everloop.interfaces.http.errors import PROBLEMS
+from everloop.interfaces.http.dependencies import ActorDep, Deps
+from everloop.interfaces.http.errors import ERROR_RESPONSES
 from everloop.interfaces.http.routes.memories import Question
 from everloop.interfaces.http.routes.threads import MessageOut
 from everloop.interfaces.http.schemas.memories import WhyOut
-from everloop.interfaces.http.schemas.response import Shown
+from everloop.interfaces.http.schemas.response import ResponseBody
 from everloop.log import visible
 from everloop.memory.projections.queries import Filter
-from everloop.memory.retrieval.results import Asked
-from everloop.thread.background import today
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.thread.background import local_today
 from everloop.thread.model.commands import MarkDay
-from everloop.thread.prompt.inspector import inspect
-from everloop.thread.pyramid.timeline import bands, closer
+from everloop.thread.prompt.inspector import inspect_prompt
+from everloop.thread.pyramid.timeline import timeline_windows, zoom_window
 from everloop.thread.queries import branches as tree
 from everloop.thread.queries import threads
-from everloop.thread.search import Narrow
+from everloop.thread.search import MessageFilter
 
-router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["past"])
+router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["past"])
 
 TierName = Literal["day", "week", "month", "year", "decade"]
 
 
-class BandOut(Shown):
+class BandOut(ResponseBody):
     """A time window of the summary pyramid."""
 
     key: str
@@ -45,7 +45,7 @@ class BandOut(Shown):
     important: bool
 
 
-class CloserOut(Shown):
+class CloserOut(ResponseBody):
     """A time window, and the windows or messages that it summarises."""
 
     band: BandOut
@@ -53,7 +53,7 @@ class CloserOut(Shown):
     messages: list[MessageOut]
 
 
-class PieceOut(Shown):
+class PieceOut(ResponseBody):
     """One piece of a prompt."""
 
     key: str
@@ -64,7 +64,7 @@ class PieceOut(Shown):
     text: str
 
 
-class SectionOut(Shown):
+class SectionOut(ResponseBody):
     """One section of a prompt."""
 
     name: str
@@ -97,7 +97,7 @@ class PromptOut(BaseModel):
     calls: list[CallOut]
 
 
-class LineOut(Shown):
+class LineOut(ResponseBody):
     """A branch of a thread."""
 
     branch: str
@@ -109,7 +109,7 @@ class LineOut(Shown):
     own: int
 
 
-class ComparedOut(Shown):
+class ComparedOut(ResponseBody):
     """A comparison of two branches: the last shared message, then each branch's own."""
 
     shared: MessageOut | None
@@ -150,38 +150,38 @@ class Mark(BaseModel):
 @router.get("/threads/{thread_id}/timeline")
 def timeline(
     thread_id: str,
-    deps: HouseDep,
+    deps: Deps,
     tier: Annotated[list[TierName], Query(max_length=5)] = ["month", "week", "day"],  # noqa: B006 - copied
 ) -> list[BandOut]:
     """List a thread's non-empty time windows, oldest first."""
     engine = deps.engine
-    day = today(engine.log, engine.world.clock)
+    day = local_today(engine.log, engine.world.clock)
     with engine.reading() as reader:
         threads.thread(reader, thread_id)
-        found = bands(reader, thread_id, day, tier)
+        found = timeline_windows(reader, thread_id, day, tier)
     return [BandOut.model_validate(band) for band in found]
 
 
 @router.get("/threads/{thread_id}/windows/{key}")
-def window(thread_id: str, key: str, deps: HouseDep) -> CloserOut:
+def window(thread_id: str, key: str, deps: Deps) -> CloserOut:
     """One time window with the windows one tier below; for a day, its messages."""
     engine = deps.engine
-    day = today(engine.log, engine.world.clock)
+    day = local_today(engine.log, engine.world.clock)
     with engine.reading() as reader:
-        return CloserOut.model_validate(closer(reader, thread_id, day, key))
+        return CloserOut.model_validate(zoom_window(reader, thread_id, day, key))
 
 
 @router.put("/threads/{thread_id}/days/{day}", status_code=204)
-def mark(thread_id: str, day: date, marked: Mark, deps: HouseDep, by: SpeakerDep) -> None:
+def mark(thread_id: str, day: date, marked: Mark, deps: Deps, by: ActorDep) -> None:
     """Mark a day as important, or not."""
     deps.engine.do(MarkDay(thread_id, day.isoformat(), marked.important), by=by)
 
 
 @router.get("/contexts/{context_id}")
-def prompt(context_id: str, deps: HouseDep) -> PromptOut:
+def prompt(context_id: str, deps: Deps) -> PromptOut:
     """The content of a prompt, and what was left out and why."""
     with deps.engine.reading() as reader:
-        opened, calls = inspect(reader, context_id), reader.rows(_CALLS, (context_id,))
+        opened, calls = inspect_prompt(reader, context_id), reader.rows(_CALLS, (context_id,))
     names = list(CallOut.model_fields)
     model_calls = [CallOut(**dict(zip(names, row, strict=True))) for row in calls]
     return PromptOut(
@@ -197,25 +197,27 @@ def prompt(context_id: str, deps: HouseDep) -> PromptOut:
 
 
 @router.get("/threads/{thread_id}/branches")
-def branches(thread_id: str, deps: HouseDep) -> list[LineOut]:
+def branches(thread_id: str, deps: Deps) -> list[LineOut]:
     """List the branches of a thread."""
-    return [LineOut.model_validate(line) for line in tree.lines(deps.engine.log, thread_id)]
+    return [
+        LineOut.model_validate(line) for line in tree.thread_branches(deps.engine.log, thread_id)
+    ]
 
 
 @router.get("/threads/{thread_id}/branches/compare")
-def compare(thread_id: str, first: str, second: str, deps: HouseDep) -> ComparedOut:
+def compare(thread_id: str, first: str, second: str, deps: Deps) -> ComparedOut:
     """Compare two branches from the point where they diverge."""
-    found = tree.compared(deps.engine.log, thread_id, first, second)
+    found = tree.compare_branches(deps.engine.log, thread_id, first, second)
     return ComparedOut.model_validate(found)
 
 
 @router.get("/search")
-def search(deps: HouseDep, wanted: Annotated[Searched, Query()]) -> SearchOut:
+def search(deps: Deps, wanted: Annotated[Searched, Query()]) -> SearchOut:
     """Search messages by keyword, meaning, date, thread and author."""
-    chosen = wanted.only()
+    chosen = wanted.to_filter()
     only = Filter(since=chosen.since, before=chosen.before)
-    asked = Asked(wanted.query, wanted.limit, wanted.mode, only)
-    answer = deps.running.talk.search(asked, Narrow(wanted.thread_id, wanted.role))
+    asked = SearchQuery(wanted.query, wanted.limit, wanted.mode, only)
+    answer = deps.running.talk.search(asked, MessageFilter(wanted.thread_id, wanted.role))
     hits = [
         FoundOut(
             message=MessageOut.model_validate(one.message),

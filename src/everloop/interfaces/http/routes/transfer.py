@@ -10,18 +10,18 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
-from everloop.adapters.exports.zip_archive import as_zip
+from everloop.adapters.exports.zip_archive import zip_threads
 from everloop.adapters.files.store import plain_name
 from everloop.background.jobs import State
 from everloop.errors import NotFound
 from everloop.import_jobs import ImportJob
-from everloop.interfaces.http.dependencies import HouseDep, SpeakerDep
-from everloop.interfaces.http.errors import PROBLEMS, RAW_BODY
-from everloop.interfaces.http.schemas.response import Shown
-from everloop.thread.transfer.export_threads import chosen, pieces_of
-from everloop.thread.transfer.import_threads import imports
+from everloop.interfaces.http.dependencies import ActorDep, Deps
+from everloop.interfaces.http.errors import ERROR_RESPONSES, RAW_BODY
+from everloop.interfaces.http.schemas.response import ResponseBody
+from everloop.thread.transfer.export_threads import export_thread, threads_to_export
+from everloop.thread.transfer.import_threads import import_history
 
-router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["moving"])
+router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["moving"])
 
 FORMS = {
     "markdown": ("text/markdown; charset=utf-8", "md"),
@@ -32,14 +32,14 @@ FORMS = {
 NAME_BYTES = 200  # as much of a file's name as every disk takes; its end tells what it is
 
 
-class TroubleOut(Shown):
+class TroubleOut(ResponseBody):
     """Something that was passed over: where, and why."""
 
     place: str
     problem: str
 
 
-class ImportedOut(Shown):
+class ImportedOut(ResponseBody):
     """What an import led to. Retract `position` to take all of it back."""
 
     import_id: str
@@ -55,7 +55,7 @@ class ImportedOut(Shown):
     files_missing: int
 
 
-class PastImportOut(Shown):
+class PastImportOut(ResponseBody):
     """An import in a list. Retract `position` to take all of it back."""
 
     import_id: str
@@ -85,10 +85,10 @@ class ImportStateOut(BaseModel):
 
 
 @router.get("/imports")
-def past_imports(house: HouseDep) -> list[PastImportOut]:
+def past_imports(house: Deps) -> list[PastImportOut]:
     """Every import that counts, the newest first."""
     with house.engine.reading() as reader:
-        found = [PastImportOut.model_validate(one) for one in imports(reader)]
+        found = [PastImportOut.model_validate(one) for one in import_history(reader)]
     for one in found:
         job = house.running.imports.job(one.import_id)
         one.under_way = job is not None and not job.over.is_set()
@@ -104,8 +104,8 @@ def past_imports(house: HouseDep) -> list[PastImportOut]:
 )
 async def take_in(
     request: Request,
-    house: HouseDep,
-    by: SpeakerDep,
+    house: Deps,
+    by: ActorDep,
     name: Annotated[str, Query(min_length=1, max_length=500)],
     home: Annotated[bool, Query(description="All of it into the home thread.")] = False,
     wait: Annotated[bool, Query(description="Answer when all of it is in, not at once.")] = True,
@@ -132,7 +132,7 @@ async def take_in(
 
 
 @router.get("/imports/{import_id}")
-def import_state(import_id: str, house: HouseDep) -> ImportStateOut:
+def import_state(import_id: str, house: Deps) -> ImportStateOut:
     """How far an import is that was sent to this server since it started."""
     job = house.running.imports.job(import_id)
     if job is None:
@@ -141,7 +141,7 @@ def import_state(import_id: str, house: HouseDep) -> ImportStateOut:
 
 
 @router.post("/imports/{import_id}/resume", status_code=202)
-def resume_import(import_id: str, house: HouseDep) -> ImportStateOut:
+def resume_import(import_id: str, house: Deps) -> ImportStateOut:
     """Go on with an import that was broken off, or failed for want of a disk or the like.
 
     What was sent is kept, so it need not be sent again.
@@ -150,7 +150,7 @@ def resume_import(import_id: str, house: HouseDep) -> ImportStateOut:
 
 
 @router.delete("/imports/{import_id}", status_code=204)
-def break_import_off(import_id: str, house: HouseDep) -> None:
+def break_import_off(import_id: str, house: Deps) -> None:
     """Break an import off. What is in stays: go on with it, or take it back by its position.
 
     Once more, and what was sent is thrown away; after some days that happens by itself.
@@ -169,7 +169,7 @@ def break_import_off(import_id: str, house: HouseDep) -> None:
     },
 )
 def export(
-    house: HouseDep,
+    house: Deps,
     form: Annotated[Literal["markdown", "jsonl", "zip"], Query(alias="format")] = "markdown",
     thread: Annotated[str, Query(max_length=200, description="None: all of them.")] = "",
 ) -> StreamingResponse:
@@ -179,16 +179,16 @@ def export(
     """
     log = house.engine.log
     with house.engine.reading() as reader:
-        wanted = chosen(reader, [thread] if thread else [])
+        wanted = threads_to_export(reader, [thread] if thread else [])
     title = wanted[0].title if len(wanted) == 1 else "Everloop"
     kind, suffix = FORMS[form]
 
     def body() -> Iterator[bytes]:
         if form == "zip":
-            yield from as_zip(log, wanted, house.running.files)
+            yield from zip_threads(log, wanted, house.running.files)
         else:
             for one in wanted:
-                yield from pieces_of(log, one, form)
+                yield from export_thread(log, one, form)
 
     named = quote(plain_name(f"{title}.{suffix}"), safe="")
     told = {"Content-Disposition": f"attachment; filename*=UTF-8''{named}"}

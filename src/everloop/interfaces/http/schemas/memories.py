@@ -4,13 +4,13 @@ from datetime import datetime
 
 from pydantic import BaseModel
 
-from everloop.interfaces.http.schemas.response import Shown
+from everloop.interfaces.http.schemas.response import ResponseBody
 from everloop.memory.browse.snippet import snippet
-from everloop.memory.retrieval.grouping import Abreast
-from everloop.memory.retrieval.results import Recalled
+from everloop.memory.retrieval.grouping import ContradictionGroup
+from everloop.memory.retrieval.results import SearchHit
 
 
-class OriginOut(Shown):
+class OriginOut(ResponseBody):
     """Where an item came from."""
 
     host: str
@@ -19,7 +19,7 @@ class OriginOut(Shown):
     folder: str
 
 
-class ItemOut(Shown):
+class ItemOut(ResponseBody):
     """A memory. `version` is the log position that set its current text."""
 
     position: int
@@ -44,14 +44,14 @@ class ItemOut(Shown):
     repeats: int
 
 
-class ItemsOut(Shown):
+class ItemsOut(ResponseBody):
     """One page of memories, and the total number."""
 
     items: list[ItemOut]
     total: int
 
 
-class LegOut(Shown):
+class LegOut(ResponseBody):
     """The rank and score that one retriever (keyword, semantic, …) gave an item."""
 
     leg: str
@@ -60,7 +60,7 @@ class LegOut(Shown):
     points: float
 
 
-class WhyOut(Shown):
+class WhyOut(ResponseBody):
     """Explanation of an item's rank: scores by retriever, and boosts."""
 
     rank: int
@@ -69,14 +69,14 @@ class WhyOut(Shown):
     boosts: list[tuple[str, float]]
 
 
-class PartOut(Shown):
+class PartOut(ResponseBody):
     """A piece of a snippet, and whether it matches the query."""
 
     text: str
     found: bool
 
 
-class HitOut(Shown):
+class HitOut(ResponseBody):
     """A memory that matches, with the snippet of it that matches best."""
 
     item: ItemOut
@@ -86,21 +86,21 @@ class HitOut(Shown):
     shown: list[PartOut]
 
 
-class GroupOut(Shown):
+class GroupOut(ResponseBody):
     """One hit, or several that contradict each other, newest first."""
 
     hits: list[HitOut]
     contradictory: bool
 
 
-class AnswerOut(Shown):
+class AnswerOut(ResponseBody):
     """Search results. `notes` say what could not be searched."""
 
     groups: list[GroupOut]
     notes: list[str]
 
 
-class VersionOut(Shown):
+class VersionOut(ResponseBody):
     """A version of an item's text."""
 
     position: int
@@ -111,7 +111,7 @@ class VersionOut(Shown):
     at: datetime
 
 
-class RepeatOut(Shown):
+class RepeatOut(ResponseBody):
     """A near duplicate that was counted as a repeat instead of stored."""
 
     position: int
@@ -121,7 +121,7 @@ class RepeatOut(Shown):
     at: datetime
 
 
-class LinkOut(Shown):
+class LinkOut(ResponseBody):
     """A citation of an item, and who cites it."""
 
     citer: str
@@ -130,7 +130,7 @@ class LinkOut(Shown):
     until: datetime | None
 
 
-class LifeOut(Shown):
+class LifeOut(ResponseBody):
     """An item with its history: versions, repeats, citations, contradictions and variants."""
 
     item: ItemOut
@@ -156,14 +156,14 @@ class StandsOut(BaseModel):
     needs_force: bool
 
 
-class ZoomedOut(Shown):
+class ZoomedOut(ResponseBody):
     """An item that a summary was made from, and its depth below the summary."""
 
     depth: int
     item: ItemOut
 
 
-class StepOut(Shown):
+class StepOut(ResponseBody):
     """One step of the search, and what it did with an item."""
 
     gate: str
@@ -171,7 +171,7 @@ class StepOut(Shown):
     sentence: str
 
 
-class PathOut(Shown):
+class PathOut(ResponseBody):
     """Explanation of why a search finds an item, or at which step it was dropped."""
 
     item: ItemOut | None
@@ -179,7 +179,7 @@ class PathOut(Shown):
     found: bool
 
 
-class KeptOut(Shown):
+class KeptOut(ResponseBody):
     """The result of remembering something: a new item, or the one that already says it."""
 
     item_id: str
@@ -198,13 +198,13 @@ class ReadingOut(BaseModel):
     problem: str
 
 
-def group_out(group: Abreast, query: str) -> GroupOut:
+def group_out(group: ContradictionGroup, query: str) -> GroupOut:
     """A group of hits as a response body, each with its snippet."""
     hits = [_hit_out(hit, query) for hit in group.hits]
     return GroupOut(hits=hits, contradictory=group.contradictory)
 
 
-def _hit_out(hit: Recalled, query: str) -> HitOut:
+def _hit_out(hit: SearchHit, query: str) -> HitOut:
     parts = snippet(hit.item.text, query).parts()
     return HitOut(
         item=ItemOut.model_validate(hit.item),

@@ -16,4 +16,4 @@ class Body(BaseModel):
     request_id: RequestId = ""
 
 
-NOTHING = Body()
+EMPTY_BODY = Body()

@@ -10,13 +10,13 @@ from everloop.log.history.impact import Impact
 T = TypeVar("T")
 
 
-class Shown(BaseModel):
+class ResponseBody(BaseModel):
     """Base of response bodies that are made from attributes of an engine value."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
-class TouchedOut(Shown):
+class TouchedOut(ResponseBody):
     """A fact whose visibility would change."""
 
     position: int
@@ -24,7 +24,7 @@ class TouchedOut(Shown):
     stream: str
 
 
-class ImpactOut(Shown):
+class ImpactOut(ResponseBody):
     """Preview of a change: the facts it hides and the facts it restores."""
 
     hides: list[TouchedOut]
@@ -32,13 +32,13 @@ class ImpactOut(Shown):
     kinds: dict[str, int]
 
 
-class DoneOut(Shown):
+class DoneOut(ResponseBody):
     """The log position of the change; retract it to undo. 0: there was nothing to change."""
 
     position: int
 
 
-def written(kind: TypeAdapter[T], value: T) -> Response:
+def json_response(kind: TypeAdapter[T], value: T) -> Response:
     """Serialise a validated value directly; FastAPI would validate it a second time."""
     return Response(kind.dump_json(value), media_type="application/json")
 
@@ -48,5 +48,5 @@ def impact_out(impact: Impact) -> ImpactOut:
     return ImpactOut(
         hides=[TouchedOut.model_validate(one) for one in impact.hides],
         restores=[TouchedOut.model_validate(one) for one in impact.restores],
-        kinds=impact.kinds(),
+        kinds=impact.hidden_by_kind(),
     )

@@ -19,10 +19,10 @@ from everloop.access.state import Device
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-PUBLIC = frozenset(
+LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+PUBLIC_ROUTES = frozenset(
     {
         ("GET", "/api/health"),
         ("POST", "/api/session"),
@@ -31,20 +31,24 @@ PUBLIC = frozenset(
         ("POST", "/api/session/proxy"),
     }
 )
-FOR_HOSTS = "/mcp"  # the only path that accepts a host's token
-GUARDED = ("/api", "/openapi.json", FOR_HOSTS)
-IMPORTS = "/api/imports"
-ONCE = (b"host", b"origin", b"content-length")  # ambiguous if repeated: request smuggling
-SAFE = ("GET", "HEAD", "OPTIONS")
+HOST_TOKEN_PATH = "/mcp"  # noqa: S105 - the only path that accepts a host's token
+GUARDED_PATHS = ("/api", "/openapi.json", HOST_TOKEN_PATH)
+IMPORTS_PATH = "/api/imports"
+UNREPEATABLE_HEADERS = (
+    b"host",
+    b"origin",
+    b"content-length",
+)  # ambiguous if repeated: request smuggling
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 UNAUTHORIZED = 401
-COOKIE = "everloop_device"
-POLICY = (
+COOKIE_NAME = "everloop_device"
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'{scripts}; style-src 'self' 'unsafe-inline';"
     " font-src 'self'; img-src 'self' data: blob:; connect-src 'self'; manifest-src 'self';"
     " worker-src 'self'; media-src 'self' blob:; form-action 'self'; base-uri 'none';"
     " frame-ancestors 'none'"
 )
-HEADERS = (
+SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
@@ -54,36 +58,38 @@ HEADERS = (
 )
 
 
-PRIVATE = (b"cache-control", b"no-store")  # responses that need a credential are not cached
+NO_STORE = (b"cache-control", b"no-store")  # responses that need a credential are not cached
 
 
-class Rules(msgspec.Struct, frozen=True):
+class SecurityRules(msgspec.Struct, frozen=True):
     """Allowed host names, body size limits, and whether browsers connect over TLS."""
 
-    hosts: tuple[str, ...] = LOOPBACK
+    hosts: tuple[str, ...] = LOOPBACK_HOSTS
     body_bytes_max: int = 30_000_000
     import_bytes_max: int = 2_000_000_000  # an import is streamed to disk
     secure: bool = False
 
     @property
-    def cookie(self) -> str:
+    def cookie_name(self) -> str:
         """The session cookie's name. Over TLS, browsers enforce the `__Host-` prefix."""
-        return f"__Host-{COOKIE}" if self.secure else COOKIE
+        return f"__Host-{COOKIE_NAME}" if self.secure else COOKIE_NAME
 
-    def bytes_max(self, path: str) -> int:
+    def body_limit_bytes(self, path: str) -> int:
         """The largest body allowed at a path."""
-        return self.import_bytes_max if path == IMPORTS else self.body_bytes_max
+        return self.import_bytes_max if path == IMPORTS_PATH else self.body_bytes_max
 
 
-class Shield:
+class SecurityMiddleware:
     """ASGI middleware that rejects requests breaking the rules and adds security headers."""
 
-    def __init__(self, app: App, rules: Rules, device_of: Callable[[str], Device | None]) -> None:
+    def __init__(
+        self, app: AsgiApp, rules: SecurityRules, device_of: Callable[[str], Device | None]
+    ) -> None:
         self._app = app
         self._rules = rules
         self._device_of = device_of
-        policy = POLICY.format(scripts="")
-        self._headers = ((b"content-security-policy", policy.encode()), *HEADERS)
+        policy = CONTENT_SECURITY_POLICY.format(scripts="")
+        self._headers = ((b"content-security-policy", policy.encode()), *SECURITY_HEADERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it with an error."""
@@ -91,13 +97,13 @@ class Shield:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        private = (PRIVATE,) if _is_guarded(scope["path"]) else ()
+        private = (NO_STORE,) if _is_guarded(scope["path"]) else ()
         guarded_send = _with_headers(send, (*self._headers, *private))
         refusal = self._refusal(scope, headers)
         if refusal is not None:
             await _refuse(scope, guarded_send, *refusal)
             return
-        limited = _limited(receive, self._rules.bytes_max(scope["path"]))
+        limited = _limited(receive, self._rules.body_limit_bytes(scope["path"]))
         await self._app(scope, limited, guarded_send)
 
     def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[int, str, str] | None:
@@ -112,7 +118,7 @@ class Shield:
                 "Open Everloop's own address in the browser.",
             )
         length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self._rules.bytes_max(scope["path"]):
+        if not length.isdigit() or int(length) > self._rules.body_limit_bytes(scope["path"]):
             return (
                 413,
                 "the request is too large",
@@ -121,7 +127,10 @@ class Shield:
         scope.setdefault("state", {})
         device = self._device(headers)
         scope["state"]["device"] = device
-        if not _is_guarded(scope["path"]) or (scope.get("method", ""), scope["path"]) in PUBLIC:
+        if (
+            not _is_guarded(scope["path"])
+            or (scope.get("method", ""), scope["path"]) in PUBLIC_ROUTES
+        ):
             return None
         return _denial(device, scope["path"])
 
@@ -136,7 +145,7 @@ class Shield:
         """
         origin = headers.get(b"origin")
         if origin is None:
-            is_link = scope.get("method") in SAFE and not _is_guarded(scope["path"])
+            is_link = scope.get("method") in SAFE_METHODS and not _is_guarded(scope["path"])
             site = headers.get(b"sec-fetch-site", b"none")
             return is_link or site in (b"none", b"same-origin")
         try:
@@ -157,26 +166,26 @@ class Shield:
             jar.load(headers.get(b"cookie", b"").decode("latin-1"))
         except CookieError:
             return None
-        found = jar.get(self._rules.cookie)
+        found = jar.get(self._rules.cookie_name)
         return self._device_of(found.value) if found else None
 
 
 def _is_ambiguous(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     names = [name for name, _ in headers]
-    return any(names.count(name) > 1 for name in ONCE)
+    return any(names.count(name) > 1 for name in UNREPEATABLE_HEADERS)
 
 
 def _denial(device: Device | None, path: str) -> tuple[int, str, str] | None:
     """Why a credential does not give access to a path; None if it does."""
     if device is None:
         return 401, "this device is not signed in", "Pair it: run `everloop pair`."
-    if device.host and path != FOR_HOSTS:
+    if device.host and path != HOST_TOKEN_PATH:
         return 403, "a host's token is valid for /mcp only", "Pair a device to use the API."
     return None
 
 
 def _is_guarded(path: str) -> bool:
-    return any(path == root or path.startswith(f"{root}/") for root in GUARDED)
+    return any(path == root or path.startswith(f"{root}/") for root in GUARDED_PATHS)
 
 
 def _has_port(host: str) -> bool:
@@ -218,7 +227,7 @@ async def _refuse(scope: Scope, send: Send, status: int, message: str, hint: str
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
-        PRIVATE,
+        NO_STORE,
     ]
     if status == UNAUTHORIZED:
         headers.append((b"www-authenticate", b"Bearer"))

@@ -14,7 +14,7 @@ CHALLENGES_MAX = 1_000
 PEERS_MAX = 10_000
 
 
-class Knocks:
+class SignInRateLimit:
     """Rate limit of sign-in attempts: a sliding window of one minute per peer. Thread-safe."""
 
     def __init__(self, world: World, tries_max: int) -> None:
@@ -46,7 +46,7 @@ class Knocks:
         self._tries = {peer: t for peer, t in self._tries.items() if t and t[-1] > since}
 
 
-class Challenges:
+class PasskeyChallenges:
     """WebAuthn challenges, each valid once and for five minutes. Thread-safe."""
 
     def __init__(self, world: World) -> None:
@@ -54,7 +54,7 @@ class Challenges:
         self._until: dict[bytes, int] = {}
         self._lock = threading.Lock()
 
-    def new(self) -> bytes:
+    def issue(self) -> bytes:
         """Issue a new random challenge."""
         drawn = self._world.entropy.draw(CHALLENGE_BYTES)
         now = self._world.clock.now_us()
@@ -64,7 +64,7 @@ class Challenges:
             self._until[drawn] = now + CHALLENGE_LIVES_US
         return drawn
 
-    def take(self, challenge: bytes) -> bool:
+    def consume(self, challenge: bytes) -> bool:
         """Use up a challenge; False if it is unknown, used or expired."""
         with self._lock:
             until = self._until.pop(challenge, 0)

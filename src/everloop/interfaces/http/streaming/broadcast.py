@@ -15,16 +15,16 @@ import msgspec
 
 from everloop.access.events import DeviceRevoked
 from everloop.errors import EverloopError
-from everloop.interfaces.http.streaming.subscriber import Client, Frame, message
+from everloop.interfaces.http.streaming.subscriber import Frame, Subscriber, body_message
 from everloop.log import Fact, Log
 from everloop.log.model.record import fact_of
 from everloop.settings import ServeSettings
 from everloop.turns.live import LiveAnswers, LiveText
 
-KEPT = 10_000  # recent facts cached for subscribers that join or resume
+RECENT_FACTS_MAX = 10_000  # recent facts cached for subscribers that join or resume
 PAGE = 500
-SECRET = ("access.",)  # kinds whose data is never sent
-BEAT = Frame(0, b": beat\n\n")
+SECRET_KINDS = ("access.",)  # kinds whose data is never sent
+HEARTBEAT = Frame(0, b": beat\n\n")
 
 
 class Broadcast:
@@ -37,8 +37,8 @@ class Broadcast:
         self._live = live
         self._beat_s = beat_s
         self._ends: dict[int, tuple[str, Callable[[], object]]] = {}
-        self._clients: set[Client] = set()
-        self._recent: deque[Frame] = deque(maxlen=KEPT)
+        self._clients: set[Subscriber] = set()
+        self._recent: deque[Frame] = deque(maxlen=RECENT_FACTS_MAX)
         self._stop = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -46,10 +46,10 @@ class Broadcast:
         self._next_beat: asyncio.TimerHandle | None = None
         self._let_in: Callable[[str], bool] = bool
         self._head = 0
-        self.cut_off = 0  # slow consumers that were disconnected
+        self.disconnected_count = 0  # slow consumers that were disconnected
 
     @property
-    def watching(self) -> int:
+    def subscriber_count(self) -> int:
         """The number of subscribers."""
         return len(self._clients)
 
@@ -70,12 +70,12 @@ class Broadcast:
         if self._next_beat is not None:
             self._next_beat.cancel()
         for client in list(self._clients):
-            client.end()
+            client.disconnect()
         for _, end in list(self._ends.values()):
             end()
 
     @contextmanager
-    def ending(self, device_id: str, end: Callable[[], object]) -> Generator[None]:
+    def call_on_revocation(self, device_id: str, end: Callable[[], object]) -> Generator[None]:
         """While open, call `end` when the device loses its access and when the server stops."""
         key = id(end)
         self._ends[key] = (device_id, end)
@@ -84,19 +84,19 @@ class Broadcast:
         finally:
             del self._ends[key]
 
-    async def watch(self, client: Client, after: int | None) -> None:
+    async def subscribe(self, client: Subscriber, after: int | None) -> None:
         """Stream events to a client from a position on; without one, from now on."""
         if self._stop.is_set():
             return
         self._clients.add(client)
         try:
             seen = self._head if after is None else min(after, self._head)
-            await client.say(_encode("hello", {"position": self._head}, None))
+            await client.send(_encode("hello", {"position": self._head}, None))
             async for missed in self._backlog(seen):
                 seen = missed.position
-                await client.say(missed.body)
+                await client.send(missed.body)
             for words in self._live.so_far():
-                await client.say(_words_frame("so_far", words).body)
+                await client.send(_words_frame("so_far", words).body)
             await client.follow(seen)
         finally:
             self._clients.discard(client)
@@ -146,7 +146,7 @@ class Broadcast:
         """End all streams and responses that are open for a device."""
         for client in list(self._clients):
             if client.device_id == device_id:
-                client.end()
+                client.disconnect()
         for its, end in list(self._ends.values()):
             if its == device_id:
                 end()
@@ -154,7 +154,7 @@ class Broadcast:
     def _beat(self) -> None:
         """Send a heartbeat to all subscribers; one shared timer is cheaper than one for each."""
         assert self._loop is not None, "started"
-        self._publish(BEAT)
+        self._publish(HEARTBEAT)
         open_for = {client.device_id for client in self._clients}
         for device_id in open_for | {its for its, _ in self._ends.values()}:
             if not self._let_in(device_id):
@@ -162,16 +162,16 @@ class Broadcast:
         self._next_beat = self._loop.call_later(self._beat_s, self._beat)
 
     def _publish(self, new: Frame) -> None:
-        as_message = message(new.body)
+        as_message = body_message(new.body)
         for client in list(self._clients):
-            if not client.put(new, as_message):
+            if not client.enqueue(new, as_message):
                 self._clients.discard(client)
-                self.cut_off += 1
+                self.disconnected_count += 1
 
 
 def _fact_frame(fact: Fact) -> Frame:
     kind = fact.event.wire
-    is_secret = kind.startswith(SECRET)
+    is_secret = kind.startswith(SECRET_KINDS)
     body = {
         "position": fact.position,
         "kind": kind,

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from fastapi.responses import StreamingResponse
 
-WAITING_BYTES_MAX = 1_000_000  # for one client
+QUEUED_BYTES_MAX = 1_000_000  # for one client
 
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
@@ -26,17 +26,17 @@ class Frame(msgspec.Struct, frozen=True):
     body: bytes
 
 
-def message(body: bytes) -> Message:
+def body_message(body: bytes) -> Message:
     """A frame as an ASGI message, which many clients can share."""
     return {"type": "http.response.body", "body": body, "more_body": True}
 
 
-class Client:
+class Subscriber:
     """A subscriber of the event stream. Its methods are called on the event loop only."""
 
     def __init__(self, device_id: str, send: Send) -> None:
         self.device_id = device_id
-        self.cut = False
+        self.disconnected = False
         self._send = send
         self._frames: deque[Frame] = deque()
         self._bytes = 0
@@ -44,41 +44,41 @@ class Client:
         self._sending: Awaitable[None] | None = None  # a send that has not finished
         self._wake = asyncio.Event()
 
-    def put(self, new: Frame, as_message: Message) -> bool:
+    def enqueue(self, new: Frame, as_message: Message) -> bool:
         """Send or queue a frame; False if the queue is full and the client was disconnected."""
-        if self.cut:
+        if self.disconnected:
             return True
         if self._keeps_up:
             self._send_now(as_message)
             return True
         self._bytes += len(new.body)
-        if self._bytes > WAITING_BYTES_MAX:
-            self.end()
+        if self._bytes > QUEUED_BYTES_MAX:
+            self.disconnect()
             return False
         self._frames.append(new)
         self._wake.set()
         return True
 
-    def end(self) -> None:
+    def disconnect(self) -> None:
         """Disconnect it."""
-        self.cut = True
+        self.disconnected = True
         self._frames.clear()
         self._wake.set()
 
-    async def say(self, body: bytes) -> None:
+    async def send(self, body: bytes) -> None:
         """Send bytes and wait until the connection has accepted them."""
-        await self._send(message(body))
+        await self._send(body_message(body))
 
     async def follow(self, seen: int) -> None:
         """Send the frames after a position until the client is disconnected."""
-        while not self.cut:
+        while not self.disconnected:
             if self._sending is not None:
                 sending, self._sending = self._sending, None
                 await sending
             new = [one for one in self._take_queued() if one.position == 0 or one.position > seen]
             if new:
                 seen = max(seen, *(one.position for one in new))
-                await self.say(b"".join(one.body for one in new))
+                await self.send(b"".join(one.body for one in new))
             else:
                 self._wake.clear()
                 self._keeps_up = True
@@ -96,7 +96,7 @@ class Client:
         except StopIteration:
             return
         except OSError:  # the client has disconnected
-            self.end()
+            self.disconnect()
             return
         self._keeps_up = False
         self._sending = _resume(steps, waits_for)
@@ -110,7 +110,7 @@ def _resume(steps: Generator[Any, Any, None], waits_for: object) -> Generator[An
     yield from steps
 
 
-class Watching(StreamingResponse):
+class EventStreamResponse(StreamingResponse):
     """A server-sent event response that is pushed to, instead of pulled from an iterator."""
 
     def __init__(self, tell: Callable[[Send], Awaitable[None]]) -> None:

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from everloop.errors import Invalid
-from everloop.interfaces.mcp.callers import Ctx
+from everloop.interfaces.mcp.callers import McpContext
 from everloop.interfaces.mcp.schemas import LessonLine, Proposed, lesson_line
-from everloop.interfaces.mcp.scoping import check_writable, place
-from everloop.interfaces.mcp.tool_context import Room, Scope
+from everloop.interfaces.mcp.scoping import check_writable, resolve_scopes
+from everloop.interfaces.mcp.tool_context import Scope, ToolContext
 from everloop.lessons.model.commands import GiveFeedback, ProposeLesson, UseLesson
 from everloop.lessons.model.events import Evidence, MemoryEvidence, Narrative, QuoteEvidence
 from everloop.lessons.model.narrative import CORRECTION_MAX, FAILURE_MAX, QUOTE_MAX, TRIGGER_MAX
@@ -37,7 +37,7 @@ class Why(BaseModel):
 class LessonTools:
     """The lesson tools. There is none to promote a lesson or to put one on trial."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: ToolContext) -> None:
         self._room = room
 
     def propose_lesson(  # noqa: PLR0913 - a tool's arguments are its form
@@ -49,7 +49,7 @@ class LessonTools:
             str, Field(description="How to follow the rule, and when it does not apply.")
         ],
         scope: Scope,
-        ctx: Ctx,
+        ctx: McpContext,
         memories: Annotated[
             list[str],
             Field(description="Ids of memories that support it, older than this session."),
@@ -73,7 +73,7 @@ class LessonTools:
         Give evidence: older memories, the user's words, and the reason. You cannot promote it; the
         result lists the requirements for promotion that are not met.
         """
-        by = self._room.callers.by(ctx)
+        by = self._room.callers.caller_context(ctx)
         self._room.check_length(description, body, *quotes)
         notices = check_writable(self._room.engine, by.actor, scope)
         if author == "user" and not quotes:
@@ -101,7 +101,7 @@ class LessonTools:
             cited = (MemoryEvidence(item_id) for item_id in memories)
             narrative = Narrative(**why.model_dump(), evidence=(*cited, *quoted))
             service.narrate(proposed.lesson_id, by=by, narrative=narrative)
-        standing = service.standing(by.actor, proposed.lesson_id)
+        standing = service.gate_result(by.actor, proposed.lesson_id)
         return Proposed(
             notices=list(notices),
             id=proposed.lesson_id,
@@ -114,7 +114,7 @@ class LessonTools:
         self,
         id: LessonId,
         scope: Scope,
-        ctx: Ctx,
+        ctx: McpContext,
         use: Annotated[
             str, Field(description="A name for this use. The same name counts once in a session.")
         ] = "",
@@ -123,7 +123,7 @@ class LessonTools:
 
         Call it once for each use, with a different name in `use`.
         """
-        by = self._room.callers.by(ctx)
+        by = self._room.callers.caller_context(ctx)
         self._check_exists(by, scope, id)
         self._room.engine.lessons.use(UseLesson(id, use), by=by)
         return self._line(by, id)
@@ -134,13 +134,13 @@ class LessonTools:
         scope: Scope,
         helpful: Annotated[bool, Field(description="Whether the user said that it helped.")],
         words: Annotated[str, Field(description="What the user said, verbatim.")],
-        ctx: Ctx,
+        ctx: McpContext,
     ) -> LessonLine:
         """Relay the user's feedback on a lesson, in their words. Never your own opinion.
 
         Negative feedback stops the lesson at once, and only the user can withdraw it.
         """
-        by = self._room.callers.by(ctx)
+        by = self._room.callers.caller_context(ctx)
         self._room.check_length(words)
         self._check_exists(by, scope, id)
         if not words.strip():
@@ -148,19 +148,19 @@ class LessonTools:
                 "feedback needs the user's own words", hint="Pass what they said as `words`."
             )
         request = _digest(by.actor, by.session, id, str(helpful), words)
-        noted = self._room.note(by, words, request_id=f"said-{request}")
+        noted = self._room.record_words(by, words, request_id=f"said-{request}")
         signal = GiveFeedback(id, helpful, signal_id=f"note-{noted}")
         self._room.engine.lessons.feedback(signal, by=by)
         return self._line(by, id)
 
     def _check_exists(self, by: Context, scope: str, lesson: str) -> None:
         """Check that the host can see the lesson in this scope."""
-        where = place(self._room.engine, by.actor, scope)
+        where = resolve_scopes(self._room.engine, by.actor, scope)
         with self._room.engine.reading() as reader:
-            queries.find(reader, where.eyes, lesson)
+            queries.find_lesson(reader, where.audience, lesson)
 
     def _line(self, by: Context, lesson: str) -> LessonLine:
-        standing = self._room.engine.lessons.standing(by.actor, lesson)
+        standing = self._room.engine.lessons.gate_result(by.actor, lesson)
         return lesson_line(standing, self._room.doors.preview_characters)
 
 

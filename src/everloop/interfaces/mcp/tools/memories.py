@@ -9,17 +9,17 @@ import msgspec
 from pydantic import Field
 
 from everloop.errors import Conflict, Invalid, NotFound
-from everloop.interfaces.mcp.callers import Ctx
-from everloop.interfaces.mcp.schemas import Level, Remembered, Zoomed, line
-from everloop.interfaces.mcp.scoping import check_writable, elsewhere, place
-from everloop.interfaces.mcp.tool_context import Room, Scope
+from everloop.interfaces.mcp.callers import McpContext
+from everloop.interfaces.mcp.schemas import Level, Remembered, Zoomed, memory_line
+from everloop.interfaces.mcp.scoping import check_writable, resolve_scopes, wrong_scope_error
+from everloop.interfaces.mcp.tool_context import Scope, ToolContext
 from everloop.log import Context
 from everloop.memory.model.commands import RememberItem
-from everloop.memory.model.decide import DURABLE, check_new, check_time
+from everloop.memory.model.decide import DURABLE, check_time, validate_new_item
 from everloop.memory.model.events import Origin
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import Item, asker
-from everloop.memory.service import Kept
+from everloop.memory.projections.queries import Item, load_viewer
+from everloop.memory.service import RememberResult
 from everloop.memory.summaries.zoom import zoom
 
 ID_CHARACTERS: Final = 32
@@ -28,7 +28,7 @@ ID_CHARACTERS: Final = 32
 class MemoryTools:
     """The memory tools."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: ToolContext) -> None:
         self._room = room
         self._one_at_a_time = threading.Lock()
 
@@ -43,7 +43,7 @@ class MemoryTools:
                 " If you have none, ask the user first."
             ),
         ],
-        ctx: Ctx,
+        ctx: McpContext,
         title: Annotated[str, Field(description="Up to 280 characters.", max_length=280)] = "",
         holds_until: Annotated[
             str,
@@ -55,7 +55,7 @@ class MemoryTools:
         Not for your own thoughts or actions, nor for rules: those are lessons. The same text again
         changes nothing. If the result lists contradictions, tell the user.
         """
-        by = self._room.callers.by(ctx)
+        by = self._room.callers.caller_context(ctx)
         self._room.check_length(text, confirmation)
         notices = check_writable(self._room.engine, by.actor, scope)
         if not confirmation.strip():
@@ -89,33 +89,37 @@ class MemoryTools:
         self,
         id: Annotated[str, Field(description="A memory's id.")],
         scope: Scope,
-        ctx: Ctx,
+        ctx: McpContext,
     ) -> Zoomed:
         """Expand a summary: the memories it was made from, level by level, down to the originals.
 
         Use it when a memory has `made_of` and you need details or the exact words.
         """
-        by = self._room.callers.by(ctx)
-        where = place(self._room.engine, by.actor, scope)
+        by = self._room.callers.caller_context(ctx)
+        where = resolve_scopes(self._room.engine, by.actor, scope)
         with self._room.engine.reading() as reader:
-            found = zoom(reader, asker(reader, by.actor), id)
+            found = zoom(reader, load_viewer(reader, by.actor), id)
         if found[0].item.scope not in where.scopes:
-            raise elsewhere(id, scope, found[0].item)
+            raise wrong_scope_error(id, scope, found[0].item)
         shown = found[: self._room.doors.results_max]
         characters = self._room.doors.text_characters_max
         return Zoomed(
-            levels=[Level(depth=each.depth, memory=line(each.item, characters)) for each in shown],
+            levels=[
+                Level(depth=each.depth, memory=memory_line(each.item, characters)) for each in shown
+            ],
             more=len(found) - len(shown),
         )
 
-    def _store(self, wanted: RememberItem, confirmation: str, by: Context) -> Kept:
+    def _store(self, wanted: RememberItem, confirmation: str, by: Context) -> RememberResult:
         """Store a memory, with the user's confirmation recorded as its cause."""
         if (
             self._find(OWNER, wanted.item_id) is not None
         ):  # the id is taken: that memory was edited since
             wanted = msgspec.structs.replace(wanted, item_id="")
-        check_new(wanted)  # validate before the confirmation is recorded
-        wanted = msgspec.structs.replace(wanted, because=(self._room.note(by, confirmation),))
+        validate_new_item(wanted)  # validate before the confirmation is recorded
+        wanted = msgspec.structs.replace(
+            wanted, because=(self._room.record_words(by, confirmation),)
+        )
         return self._room.engine.memory.remember(wanted, by=by)
 
     def _find(self, principal: str, item_id: str) -> Item | None:

@@ -5,45 +5,45 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from everloop.interfaces.mcp.callers import Ctx
+from everloop.interfaces.mcp.callers import McpContext
 from everloop.interfaces.mcp.schemas import (
     Browsed,
     FoundLesson,
     Recalled,
     Shown,
-    found,
+    found_memory,
     lesson_line,
-    line,
+    memory_line,
 )
-from everloop.interfaces.mcp.scoping import Place, elsewhere, place
-from everloop.interfaces.mcp.tool_context import Room, Scope
-from everloop.lessons.manifest.manifest import Wish
+from everloop.interfaces.mcp.scoping import SearchScopes, resolve_scopes, wrong_scope_error
+from everloop.interfaces.mcp.tool_context import Scope, ToolContext
+from everloop.lessons.manifest.manifest import ManifestRequest
 from everloop.lessons.projections import queries
-from everloop.lessons.projections.search import recall
+from everloop.lessons.projections.search import search_lessons
 from everloop.log import Context
-from everloop.memory.browse.queries import named, page
-from everloop.memory.projections.queries import Filter, asker
-from everloop.memory.retrieval.results import Asked, Mode
+from everloop.memory.browse.queries import page_by_time, resolve_item
+from everloop.memory.projections.queries import Filter, load_viewer
+from everloop.memory.retrieval.results import SearchMode, SearchQuery
 
 LessonStatus = Literal["pending", "active", "promoted", "superseded", "discarded"]
 OFFSET_MAX: Final = 10_000_000
 Limit = Annotated[int, Field(description="Maximum number of results.", ge=1)]
 
 
-class LookingTools:
+class SearchTools:
     """The search and browse tools."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: ToolContext) -> None:
         self._room = room
 
     def recall(
         self,
         query: Annotated[str, Field(description="A question or a few keywords.", min_length=1)],
         scope: Scope,
-        ctx: Ctx,
+        ctx: McpContext,
         limit: Limit = 10,
         mode: Annotated[
-            Mode,
+            SearchMode,
             Field(description="`text`: by keyword, `semantic`: by meaning, `hybrid`: both."),
         ] = "hybrid",
         min_similarity: Annotated[
@@ -55,15 +55,15 @@ class LookingTools:
         Call it before you answer from memory, ask the user something they may have said before, or
         start a task. Read `notices`: they say if nothing was searched.
         """
-        by = self._room.callers.by(ctx)
-        where = place(self._room.engine, by.actor, scope)
+        by = self._room.callers.caller_context(ctx)
+        where = resolve_scopes(self._room.engine, by.actor, scope)
         if not where.scopes:
             return Recalled(notices=list(where.notices), memories=[], lessons=[])
         if mode != "text":
-            self._room.embed()
-        asked = Asked(
+            self._room.start_embedding()
+        asked = SearchQuery(
             query,
-            limit=self._room.limited(limit),
+            limit=self._room.clamp_limit(limit),
             mode=mode,
             only=Filter(scopes=where.scopes),
             min_similarity=min_similarity,
@@ -72,14 +72,14 @@ class LookingTools:
         characters = self._room.doors.preview_characters
         return Recalled(
             notices=list(answer.notes),
-            memories=[found(hit, characters) for hit in answer.hits],
+            memories=[found_memory(hit, characters) for hit in answer.hits],
             lessons=self._matching_lessons(where, asked),
         )
 
     def manifest(
         self,
         scope: Scope,
-        ctx: Ctx,
+        ctx: McpContext,
         query: Annotated[
             str, Field(description="What the task is about; matching memories are added.")
         ] = "",
@@ -89,8 +89,8 @@ class LookingTools:
         Call it once for each task. It records which lessons you were shown; report the ones that
         you act on with `report_use`.
         """
-        by = self._room.callers.by(ctx)
-        where = place(self._room.engine, by.actor, scope)
+        by = self._room.callers.caller_context(ctx)
+        where = resolve_scopes(self._room.engine, by.actor, scope)
         if not where.scopes:
             return Shown(
                 notices=list(where.notices),
@@ -101,14 +101,14 @@ class LookingTools:
                 context_id="",
             )
         if query.strip():
-            self._room.embed()
-        wish = Wish(
+            self._room.start_embedding()
+        wish = ManifestRequest(
             statuses=("promoted", "active"),
             memory_query=query,
             memory_only=Filter(scopes=where.scopes),
             scopes=where.scopes,
         )
-        made = self._room.engine.herald.manifest(wish, by=by)
+        made = self._room.engine.herald.build(wish, by=by)
         return Shown(
             notices=list(made.stats.notes),
             text=made.text,
@@ -122,7 +122,7 @@ class LookingTools:
         self,
         what: Annotated[Literal["memories", "lessons"], Field(description="What to list.")],
         scope: Scope,
-        ctx: Ctx,
+        ctx: McpContext,
         id: Annotated[
             str,
             Field(description="Show only this one, in full. A memory's last 8 characters suffice."),
@@ -142,51 +142,55 @@ class LookingTools:
 
         To search by topic, use `recall`.
         """
-        by = self._room.callers.by(ctx)
-        where = place(self._room.engine, by.actor, scope)
+        by = self._room.callers.caller_context(ctx)
+        where = resolve_scopes(self._room.engine, by.actor, scope)
         if not where.scopes:
             return Browsed(notices=list(where.notices))
-        number = self._room.limited(limit)
+        number = self._room.clamp_limit(limit)
         if what == "lessons":
             return self._lesson(where, id) if id else self._lessons(where, status, number, offset)
         return self._memory(by, where, id) if id else self._memories(by, where, number, offset)
 
-    def _matching_lessons(self, where: Place, asked: Asked) -> list[FoundLesson]:
+    def _matching_lessons(self, where: SearchScopes, asked: SearchQuery) -> list[FoundLesson]:
         with self._room.engine.reading() as reader:
-            hits = recall(reader, where.eyes, asked.text, limit=asked.limit)
+            hits = search_lessons(reader, where.audience, asked.text, limit=asked.limit)
             hits = [hit for hit in hits if hit.similarity >= asked.min_similarity]
-            standings = self._room.engine.lessons.standings(reader, [hit.lesson for hit in hits])
+            standings = self._room.engine.lessons.gate_results(reader, [hit.lesson for hit in hits])
         characters = self._room.doors.preview_characters
         return [
             FoundLesson(lesson=lesson_line(each, characters), similarity=round(hit.similarity, 3))
             for hit, each in zip(hits, standings, strict=True)
         ]
 
-    def _memory(self, by: Context, where: Place, name: str) -> Browsed:
+    def _memory(self, by: Context, where: SearchScopes, name: str) -> Browsed:
         with self._room.engine.reading() as reader:
-            item = named(reader, asker(reader, by.actor), name)
+            item = resolve_item(reader, load_viewer(reader, by.actor), name)
         if item.scope not in where.scopes:
-            raise elsewhere(name, where.scopes[0], item)
-        return Browsed(notices=[], memories=[line(item, self._characters_max)], total=1)
+            raise wrong_scope_error(name, where.scopes[0], item)
+        return Browsed(notices=[], memories=[memory_line(item, self._characters_max)], total=1)
 
-    def _memories(self, by: Context, where: Place, limit: int, offset: int) -> Browsed:
+    def _memories(self, by: Context, where: SearchScopes, limit: int, offset: int) -> Browsed:
         only = Filter(scopes=where.scopes)
         with self._room.engine.reading() as reader:
-            who = asker(reader, by.actor)
-            items, total = page(reader, who, only, limit=limit, offset=offset)
+            who = load_viewer(reader, by.actor)
+            items, total = page_by_time(reader, who, only, limit=limit, offset=offset)
         characters = self._room.doors.preview_characters
-        return Browsed(notices=[], memories=[line(item, characters) for item in items], total=total)
+        return Browsed(
+            notices=[], memories=[memory_line(item, characters) for item in items], total=total
+        )
 
-    def _lesson(self, where: Place, lesson_id: str) -> Browsed:
+    def _lesson(self, where: SearchScopes, lesson_id: str) -> Browsed:
         with self._room.engine.reading() as reader:
-            lesson = queries.find(reader, where.eyes, lesson_id)
-            standing = self._room.engine.lessons.standings(reader, [lesson])[0]
+            lesson = queries.find_lesson(reader, where.audience, lesson_id)
+            standing = self._room.engine.lessons.gate_results(reader, [lesson])[0]
         return Browsed(notices=[], lessons=[lesson_line(standing, self._characters_max)], total=1)
 
-    def _lessons(self, where: Place, status: Sequence[str], limit: int, offset: int) -> Browsed:
+    def _lessons(
+        self, where: SearchScopes, status: Sequence[str], limit: int, offset: int
+    ) -> Browsed:
         with self._room.engine.reading() as reader:
-            found = queries.page(reader, where.eyes, status, limit=limit, offset=offset)
-            standings = self._room.engine.lessons.standings(reader, found.lessons)
+            found = queries.lesson_page(reader, where.audience, status, limit=limit, offset=offset)
+            standings = self._room.engine.lessons.gate_results(reader, found.lessons)
         characters = self._room.doors.preview_characters
         lines = [lesson_line(each, characters) for each in standings]
         return Browsed(notices=[], lessons=lines, total=found.total)

@@ -2,26 +2,26 @@
 
 from typing import Any
 
-from everloop.interfaces.rpc.host import Host
+from everloop.interfaces.rpc.host import RpcHost
 from everloop.interfaces.rpc.methods.ping import Nothing
 from everloop.lessons.model.events import MemoryEvidence
-from everloop.lessons.model.lifecycle import LIVE
-from everloop.lessons.projections.queries import LessonSeen, load, positions
-from everloop.memory.browse.queries import these
-from everloop.memory.projections.queries import asker
+from everloop.lessons.model.lifecycle import LIVE_STATUSES
+from everloop.lessons.projections.queries import LessonView, lesson_positions, load_lessons
+from everloop.memory.browse.queries import items_with_ids
+from everloop.memory.projections.queries import load_viewer
 
 
-def recompute(host: Host, asked: Nothing) -> dict[str, Any]:
+def recompute(host: RpcHost, asked: Nothing) -> dict[str, Any]:
     """Count the citations of all live lessons.
 
     `counters_repaired` is always 0: no counter is stored, citations are counted when needed.
     """
     del asked
     with host.engine.reading() as reader:
-        who = asker(reader, host.actor)
-        lessons = load(reader, positions(reader, who, LIVE))
+        who = load_viewer(reader, host.actor)
+        lessons = load_lessons(reader, lesson_positions(reader, who, LIVE_STATUSES))
         cited = [item_id for lesson in lessons for item_id in _cited(lesson)]
-        found = {item.item_id for item in these(reader, who, sorted(set(cited)))}
+        found = {item.item_id for item in items_with_ids(reader, who, sorted(set(cited)))}
     return {
         "lessons_scanned": len(lessons),
         "memories_recomputed": len(found),
@@ -30,7 +30,7 @@ def recompute(host: Host, asked: Nothing) -> dict[str, Any]:
     }
 
 
-def _cited(lesson: LessonSeen) -> set[str]:
+def _cited(lesson: LessonView) -> set[str]:
     """The memories that a lesson or its narrative cites."""
     from_narrative = lesson.narrative.evidence if lesson.narrative else ()
     evidence = (*lesson.evidence, *from_narrative)

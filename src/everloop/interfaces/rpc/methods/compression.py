@@ -5,17 +5,17 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from everloop.interfaces.rpc.errors import INVALID_PARAMS, Fault, about
-from everloop.interfaces.rpc.host import Host
-from everloop.interfaces.rpc.methods.memories import recalled
-from everloop.interfaces.rpc.shapes import PAGE_MAX, Count, Id
-from everloop.lessons.citers import known_citers
+from everloop.interfaces.rpc.errors import INVALID_PARAMS, RpcError, not_found_subject
+from everloop.interfaces.rpc.host import RpcHost
+from everloop.interfaces.rpc.methods.memories import search_as_host
+from everloop.interfaces.rpc.shapes import PAGE_MAX, Id, NonNegativeInt
+from everloop.lessons.citers import visible_citer_names
 from everloop.memory.projections.citations import citation_counts
-from everloop.memory.projections.queries import asker
-from everloop.memory.retrieval.results import Asked
-from everloop.memory.summaries.compress import BUDGET, Compressor, Refusal
-from everloop.memory.summaries.extractive import extractive
-from everloop.memory.summaries.zoom import unretired
+from everloop.memory.projections.queries import load_viewer
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.memory.summaries.compress import SUMMARY_BUDGET_TOKENS, Compressor, Refusal
+from everloop.memory.summaries.extractive import extractive_summariser
+from everloop.memory.summaries.zoom import find_unretired
 
 TOKENS_MAX: Final = 800  # about the 4,000 characters that a summary may have
 
@@ -24,26 +24,28 @@ class Compress(msgspec.Struct, frozen=True):
     """The memories to summarise. `temperature` is ignored: summaries are extractive."""
 
     ids: tuple[Id, ...]
-    max_tokens: Annotated[int, Meta(ge=1)] = BUDGET
+    max_tokens: Annotated[int, Meta(ge=1)] = SUMMARY_BUDGET_TOKENS
     temperature: Annotated[float, Meta(ge=0, le=2)] = 0.0
 
 
 class Consolidate(Compress, frozen=True):
     """The memories to summarise, and within which top results a search must find the summary."""
 
-    recall_k: Count = 5
+    recall_k: NonNegativeInt = 5
 
 
-def compress(host: Host, asked: Compress) -> dict[str, Any]:
+def compress(host: RpcHost, asked: Compress) -> dict[str, Any]:
     """Summarise several memories into one."""
     _check(host, asked)
     made = _compressor(host).compress(asked.ids, principal=host.actor, budget=_budget(asked))
     if isinstance(made, Refusal):
         raise _refusal_fault(made)
     with host.engine.reading() as reader:
-        who = asker(reader, host.actor)
-        item = unretired(reader, who, made.summary_id)
-        cited = citation_counts(reader, who, [item.item_id], known_citers)[item.item_id].by_user
+        who = load_viewer(reader, host.actor)
+        item = find_unretired(reader, who, made.summary_id)
+        cited = citation_counts(reader, who, [item.item_id], visible_citer_names)[
+            item.item_id
+        ].by_user
     return {
         "id": item.item_id,
         "description": item.title,
@@ -52,13 +54,13 @@ def compress(host: Host, asked: Compress) -> dict[str, Any]:
     }
 
 
-def consolidate(host: Host, asked: Consolidate) -> dict[str, Any]:
+def consolidate(host: RpcHost, asked: Consolidate) -> dict[str, Any]:
     """Summarise several memories into one, and retire the sources that nothing protects."""
     _check(host, asked)
 
     def found(text: str, number: int) -> list[str]:
-        question = Asked(text, limit=min(number, PAGE_MAX))
-        return [hit.item.item_id for hit in recalled(host, question).hits]
+        question = SearchQuery(text, limit=min(number, PAGE_MAX))
+        return [hit.item.item_id for hit in search_as_host(host, question).hits]
 
     done = _compressor(host).consolidate(
         asked.ids, found, by=host.by, budget=_budget(asked), recall_k=asked.recall_k
@@ -73,22 +75,22 @@ def consolidate(host: Host, asked: Consolidate) -> dict[str, Any]:
     }
 
 
-def _check(host: Host, asked: Compress) -> None:
+def _check(host: RpcHost, asked: Compress) -> None:
     """Raise for the first memory that does not exist."""
     with host.engine.reading() as reader:
-        who = asker(reader, host.actor)
+        who = load_viewer(reader, host.actor)
         for item_id in asked.ids:
-            with about(item_id):
-                unretired(reader, who, item_id)
+            with not_found_subject(item_id):
+                find_unretired(reader, who, item_id)
 
 
-def _compressor(host: Host) -> Compressor:
-    return Compressor(host.engine.log, host.engine, extractive())
+def _compressor(host: RpcHost) -> Compressor:
+    return Compressor(host.engine.log, host.engine, extractive_summariser())
 
 
 def _budget(asked: Compress) -> int:
     return min(asked.max_tokens, TOKENS_MAX)
 
 
-def _refusal_fault(refusal: Refusal) -> Fault:
-    return Fault(INVALID_PARAMS, f"invalid params: it was refused: {refusal.reason}")
+def _refusal_fault(refusal: Refusal) -> RpcError:
+    return RpcError(INVALID_PARAMS, f"invalid params: it was refused: {refusal.reason}")

@@ -6,22 +6,22 @@ import msgspec
 
 from everloop.completion import Declined
 from everloop.errors import Forbidden, Invalid
-from everloop.interfaces.rpc.host import Host
-from everloop.interfaces.rpc.methods.lessons import One, brief, immune
-from everloop.interfaces.rpc.shapes import Id, Words, scope_told, time_told
-from everloop.lessons.gate.checks import Check
-from everloop.lessons.gate.evidence import evidence_of
+from everloop.interfaces.rpc.host import RpcHost
+from everloop.interfaces.rpc.methods.lessons import One, immune_error, lesson_json
+from everloop.interfaces.rpc.shapes import Id, NonEmptyText, scope_json, time_json
+from everloop.lessons.gate.checks import GateCheck
+from everloop.lessons.gate.evidence import parse_evidence
 from everloop.lessons.model.commands import EditLesson
 from everloop.lessons.model.events import Evidence, MemoryEvidence, Narrative
-from everloop.lessons.projections.queries import LessonSeen
+from everloop.lessons.projections.queries import LessonView
 
 
 class Edit(msgspec.Struct, frozen=True):
     """Changes to a lesson; absent fields stay as they are."""
 
     id: Id
-    description: Words | None = None
-    body: Words | None = None
+    description: NonEmptyText | None = None
+    body: NonEmptyText | None = None
 
 
 class Why(msgspec.Struct, frozen=True):
@@ -41,12 +41,12 @@ class Narrate(msgspec.Struct, frozen=True):
     narrative: Why | None = None
 
 
-def get(host: Host, asked: One) -> dict[str, Any]:
+def get(host: RpcHost, asked: One) -> dict[str, Any]:
     """One lesson in full."""
     return _in_full(host.engine.lessons.find(host.actor, asked.id))
 
 
-def edit(host: Host, asked: Edit) -> dict[str, Any]:
+def edit(host: RpcHost, asked: Edit) -> dict[str, Any]:
     """Edit a lesson's text."""
     if asked.description is None and asked.body is None:
         raise Invalid("there is nothing to change", hint="Give description or body.")
@@ -54,10 +54,10 @@ def edit(host: Host, asked: Edit) -> dict[str, Any]:
     try:
         return {"ok": True, **_in_full(host.engine.lessons.edit(command, by=host.by))}
     except Forbidden as problem:
-        raise immune(problem, asked.id) from problem
+        raise immune_error(problem, asked.id) from problem
 
 
-def narrate(host: Host, asked: Narrate) -> dict[str, Any]:
+def narrate(host: RpcHost, asked: Narrate) -> dict[str, Any]:
     """Explain the reason for a lesson."""
     narrative = None if asked.narrative is None else _narrative_of(asked.narrative)
     result = host.engine.lessons.narrate(asked.id, by=host.by, narrative=narrative)
@@ -66,15 +66,15 @@ def narrate(host: Host, asked: Narrate) -> dict[str, Any]:
     return {"ok": True, **_in_full(result)}
 
 
-def activate(host: Host, asked: One) -> dict[str, Any]:
+def activate(host: RpcHost, asked: One) -> dict[str, Any]:
     """Put a lesson on trial: the user's decision, relayed by a host that the user trusts."""
     lesson = host.engine.lessons.activate(asked.id, by=host.by)
     return {"ok": True, "id": asked.id, "status": lesson.status}
 
 
-def standing(host: Host, asked: One) -> dict[str, Any]:
+def standing(host: RpcHost, asked: One) -> dict[str, Any]:
     """The gate's checks of a lesson. Nothing is recorded."""
-    found = host.engine.lessons.standing(host.actor, asked.id)
+    found = host.engine.lessons.gate_result(host.actor, asked.id)
     return {
         "id": asked.id,
         "status": found.lesson.status,
@@ -86,11 +86,11 @@ def standing(host: Host, asked: One) -> dict[str, Any]:
 
 def _narrative_of(why: Why) -> Narrative:
     return Narrative(
-        why.trigger, why.failure_mode, why.correction, why.confidence, evidence_of(why.evidence)
+        why.trigger, why.failure_mode, why.correction, why.confidence, parse_evidence(why.evidence)
     )
 
 
-def _check(check: Check) -> dict[str, Any]:
+def _check(check: GateCheck) -> dict[str, Any]:
     return {
         "name": check.name,
         "passed": check.passed,
@@ -99,16 +99,16 @@ def _check(check: Check) -> dict[str, Any]:
     }
 
 
-def _in_full(lesson: LessonSeen) -> dict[str, Any]:
+def _in_full(lesson: LessonView) -> dict[str, Any]:
     return {
-        **brief(lesson),
+        **lesson_json(lesson),
         "body": lesson.body,
-        "scope": scope_told(lesson.scope),
+        "scope": scope_json(lesson.scope),
         "note": lesson.note or None,
         "evidence": [_evidence(each) for each in lesson.evidence],
         "narrative": lesson.narrative and _narrative(lesson.narrative),
         "external_signal_sources": lesson.sources,
-        "last_applied_at": lesson.last_used_at and time_told(lesson.last_used_at),
+        "last_applied_at": lesson.last_used_at and time_json(lesson.last_used_at),
     }
 
 

@@ -10,23 +10,23 @@ from everloop.interfaces.rpc.errors import (
     LESSON_IMMUNE,
     PROMOTION_BLOCKED,
     SUPERSEDE_BLOCKED,
-    Fault,
-    about,
+    RpcError,
+    not_found_subject,
 )
-from everloop.interfaces.rpc.host import Host
+from everloop.interfaces.rpc.host import RpcHost
 from everloop.interfaces.rpc.shapes import (
-    PAGE,
     PAGE_MAX,
-    Count,
+    PAGE_SIZE,
     Id,
+    NonEmptyText,
+    NonNegativeInt,
     Scope,
-    Words,
-    page_told,
+    page_json,
+    parse_scope,
     preview,
-    scope_of,
-    time_told,
+    time_json,
 )
-from everloop.lessons.gate.evidence import evidence_of
+from everloop.lessons.gate.evidence import parse_evidence
 from everloop.lessons.model.commands import (
     DiscardLesson,
     GiveFeedback,
@@ -34,10 +34,10 @@ from everloop.lessons.model.commands import (
     SupersedeLesson,
     UseLesson,
 )
-from everloop.lessons.projections.queries import LessonSeen
+from everloop.lessons.projections.queries import LessonView
 
 AUTHORS: Final = ("user", "pack")  # any other value means an agent
-HELPFUL: Final = ("thumbs_up", "up", "+")
+HELPFUL_POLARITIES: Final = ("thumbs_up", "up", "+")
 
 Polarity = Literal["thumbs_up", "up", "+", "thumbs_down", "down", "-"]
 
@@ -45,8 +45,8 @@ Polarity = Literal["thumbs_up", "up", "+", "thumbs_down", "down", "-"]
 class Create(msgspec.Struct, frozen=True):
     """A lesson to propose. Evidence that begins with `mem-` is a memory, other text a quote."""
 
-    description: Words
-    body: Words
+    description: NonEmptyText
+    body: NonEmptyText
     evidence: tuple[str, ...] = ()
     authored_by: str = "agent"
     pack_id: str = ""
@@ -58,8 +58,8 @@ class Create(msgspec.Struct, frozen=True):
 class Recall(msgspec.Struct, frozen=True):
     """A search query."""
 
-    query: Words
-    limit: Count = 5
+    query: NonEmptyText
+    limit: NonNegativeInt = 5
 
 
 class One(msgspec.Struct, frozen=True):
@@ -80,8 +80,8 @@ class List(msgspec.Struct, frozen=True):
     """Which page of which lessons."""
 
     statuses: tuple[str, ...] = ()
-    limit: Count = PAGE
-    offset: Count = 0
+    limit: NonNegativeInt = PAGE_SIZE
+    offset: NonNegativeInt = 0
 
 
 class Feedback(msgspec.Struct, frozen=True):
@@ -108,7 +108,7 @@ class Used(msgspec.Struct, frozen=True):
     session_id: Annotated[str, Meta(max_length=200)] = ""
 
 
-def create(host: Host, asked: Create) -> dict[str, Any]:
+def create(host: RpcHost, asked: Create) -> dict[str, Any]:
     """Propose a lesson."""
     author = asked.authored_by if asked.authored_by in AUTHORS else "agent"
     made = host.engine.lessons.propose(
@@ -116,9 +116,9 @@ def create(host: Host, asked: Create) -> dict[str, Any]:
             lesson_id="",
             description=asked.description,
             body=asked.body,
-            scope=host.reached(scope_of(asked.scope)),
+            scope=host.check_scope_access(parse_scope(asked.scope)),
             author=author,
-            evidence=evidence_of(asked.evidence),
+            evidence=parse_evidence(asked.evidence),
             pack_id=asked.pack_id,
             external_id=asked.external_id,
             seed_as_promoted=asked.seed_as_promoted,
@@ -129,11 +129,11 @@ def create(host: Host, asked: Create) -> dict[str, Any]:
     if author == "pack":
         pack = {"pack_id": asked.pack_id, "external_id": asked.external_id}
         result |= {name: value for name, value in pack.items() if value}
-    result |= {"created_at": time_told(made.created_at), "updated": made.updated}
+    result |= {"created_at": time_json(made.created_at), "updated": made.updated}
     return {**result, "withheld": True} if made.withheld else result
 
 
-def recall(host: Host, asked: Recall) -> dict[str, Any]:
+def recall(host: RpcHost, asked: Recall) -> dict[str, Any]:
     """The lessons that match a query best."""
     limit = min(asked.limit, PAGE_MAX)
     found = host.engine.lessons.recall(host.actor, asked.query, limit=limit)
@@ -152,12 +152,12 @@ def recall(host: Host, asked: Recall) -> dict[str, Any]:
     return {"query": asked.query, "returned": len(results), "results": results}
 
 
-def promote(host: Host, asked: One) -> dict[str, Any]:
+def promote(host: RpcHost, asked: One) -> dict[str, Any]:
     """Ask the gate to promote a lesson."""
     decision = host.engine.lessons.promote(asked.id, by=host.by)
     if not decision.passed:
         message = f"promotion blocked: {'; '.join(decision.reasons)}"
-        raise Fault(PROMOTION_BLOCKED, message, {"reasons": decision.reasons})
+        raise RpcError(PROMOTION_BLOCKED, message, {"reasons": decision.reasons})
     return {
         "ok": True,
         "id": asked.id,
@@ -168,29 +168,29 @@ def promote(host: Host, asked: One) -> dict[str, Any]:
     }
 
 
-def discard(host: Host, asked: Discard) -> dict[str, Any]:
+def discard(host: RpcHost, asked: Discard) -> dict[str, Any]:
     """Discard a lesson."""
     before = host.engine.lessons.find(host.actor, asked.id).status
     command = DiscardLesson(asked.id, asked.reason or "", asked.force)
     try:
         after = host.engine.lessons.discard(command, by=host.by)
     except Forbidden as problem:
-        raise immune(problem, asked.id) from problem
+        raise immune_error(problem, asked.id) from problem
     result = {"ok": True, "id": asked.id, "status": after.status, "from": before}
     return {**result, "reason": asked.reason}
 
 
-def list_lessons(host: Host, asked: List) -> dict[str, Any]:
+def list_lessons(host: RpcHost, asked: List) -> dict[str, Any]:
     """One page of lessons, by status and then by id."""
     limit = min(asked.limit, PAGE_MAX)
     page = host.engine.lessons.page(host.actor, asked.statuses, limit=limit, offset=asked.offset)
-    results = [brief(lesson) for lesson in page.lessons]
-    return page_told(results, total=page.total, limit=limit, offset=asked.offset)
+    results = [lesson_json(lesson) for lesson in page.lessons]
+    return page_json(results, total=page.total, limit=limit, offset=asked.offset)
 
 
-def feedback(host: Host, asked: Feedback) -> dict[str, Any]:
+def feedback(host: RpcHost, asked: Feedback) -> dict[str, Any]:
     """Relay a user's feedback on a lesson."""
-    helpful = asked.polarity in HELPFUL
+    helpful = asked.polarity in HELPFUL_POLARITIES
     command = GiveFeedback(asked.id, helpful=helpful, signal_id=asked.source_signal_id)
     lesson = host.engine.lessons.feedback(command, by=host.by)
     return {
@@ -203,25 +203,25 @@ def feedback(host: Host, asked: Feedback) -> dict[str, Any]:
     }
 
 
-def supersede(host: Host, asked: Supersede) -> dict[str, Any]:
+def supersede(host: RpcHost, asked: Supersede) -> dict[str, Any]:
     """Replace a lesson by another one."""
     command = SupersedeLesson(asked.old_id, asked.new_id, asked.force)
     try:
-        with about(asked.old_id):
+        with not_found_subject(asked.old_id):
             old = host.engine.lessons.supersede(command, by=host.by)
     except Forbidden as problem:
-        raise immune(problem, asked.old_id) from problem
+        raise immune_error(problem, asked.old_id) from problem
     except Conflict as problem:
         data = {"reason": str(problem), "hint": problem.hint}
-        raise Fault(SUPERSEDE_BLOCKED, f"supersede blocked: {problem}", data) from problem
+        raise RpcError(SUPERSEDE_BLOCKED, f"supersede blocked: {problem}", data) from problem
     result = {"ok": True, "old_id": asked.old_id, "new_id": asked.new_id}
     return {**result, "old_status": old.status}
 
 
-def report_use(host: Host, asked: Used) -> dict[str, Any]:
+def report_use(host: RpcHost, asked: Used) -> dict[str, Any]:
     """Record that a lesson was used."""
     command = UseLesson(asked.id, asked.use_id)
-    lesson = host.engine.lessons.use(command, by=host.within(asked.session_id))
+    lesson = host.engine.lessons.use(command, by=host.in_session(asked.session_id))
     result = {"ok": True, "id": asked.id, "status": lesson.status}
     return {**result, "applied_count": lesson.uses}
 
@@ -229,12 +229,12 @@ def report_use(host: Host, asked: Used) -> dict[str, Any]:
 # -- shared with lesson_details -------------------------------------------------------------------
 
 
-def immune(problem: Forbidden, lesson_id: str) -> Fault:
+def immune_error(problem: Forbidden, lesson_id: str) -> RpcError:
     """The error for a host that tries to change a user's lesson."""
-    return Fault(LESSON_IMMUNE, str(problem), {"lesson_id": lesson_id, "hint": problem.hint})
+    return RpcError(LESSON_IMMUNE, str(problem), {"lesson_id": lesson_id, "hint": problem.hint})
 
 
-def brief(lesson: LessonSeen) -> dict[str, Any]:
+def lesson_json(lesson: LessonView) -> dict[str, Any]:
     """A lesson in a list, as JSON."""
     return {
         "id": lesson.lesson_id,
@@ -246,6 +246,6 @@ def brief(lesson: LessonSeen) -> dict[str, Any]:
         "applied_count": lesson.uses,
         "thumbs_up_count": lesson.thumbs_up,
         "thumbs_down_count": lesson.thumbs_down,
-        "created_at": time_told(lesson.created_at),
-        "updated_at": time_told(lesson.updated_at),
+        "created_at": time_json(lesson.created_at),
+        "updated_at": time_json(lesson.updated_at),
     }

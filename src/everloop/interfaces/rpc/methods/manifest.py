@@ -4,30 +4,41 @@ from typing import Any
 
 import msgspec
 
-from everloop.interfaces.rpc.host import Host
-from everloop.interfaces.rpc.shapes import PAGE_MAX, Count, ScopeFilter, only, time_told
-from everloop.lessons.crew.queries import Headline
-from everloop.lessons.manifest.manifest import Manifest, ShownLesson, ShownMemory, Wish
+from everloop.interfaces.rpc.host import RpcHost
+from everloop.interfaces.rpc.shapes import (
+    PAGE_MAX,
+    NonNegativeInt,
+    ScopeFilter,
+    parse_scope_filter,
+    time_json,
+)
+from everloop.lessons.crew.queries import EntrySummary
+from everloop.lessons.manifest.manifest import (
+    Manifest,
+    ManifestLesson,
+    ManifestMemory,
+    ManifestRequest,
+)
 
 
 class Assemble(msgspec.Struct, frozen=True):
     """What to include. `record_applied` records what was shown; only `lesson.used` is a use."""
 
     statuses: tuple[str, ...] = ("active",)
-    lesson_limit: Count = 5
-    body_preview_len: Count = 200
+    lesson_limit: NonNegativeInt = 5
+    body_preview_len: NonNegativeInt = 200
     annotate_with_gate: bool = True
     record_applied: bool = True
     memory_query: str = ""
-    memory_limit: Count = 5
+    memory_limit: NonNegativeInt = 5
     memory_scope_filter: ScopeFilter | None = None
 
 
-def assemble(host: Host, asked: Assemble) -> dict[str, Any]:
+def assemble(host: RpcHost, asked: Assemble) -> dict[str, Any]:
     """Assemble the lessons, memories, skills, personas and teams that this host may see."""
     if asked.memory_query.strip():
-        host.embed()
-    wish = Wish(
+        host.embed_missing()
+    wish = ManifestRequest(
         statuses=asked.statuses,
         lesson_limit=min(asked.lesson_limit, PAGE_MAX),
         preview_characters=asked.body_preview_len,
@@ -35,9 +46,9 @@ def assemble(host: Host, asked: Assemble) -> dict[str, Any]:
         record=asked.record_applied,
         memory_query=asked.memory_query,
         memory_limit=min(asked.memory_limit, PAGE_MAX),
-        memory_only=only(asked.memory_scope_filter),
+        memory_only=parse_scope_filter(asked.memory_scope_filter),
     )
-    made = host.engine.herald.manifest(wish, by=host.by)
+    made = host.engine.herald.build(wish, by=host.by)
     return {
         "active_lessons": [_lesson(shown) for shown in made.lessons],
         "memories": [_memory(shown) for shown in made.memories],
@@ -48,7 +59,7 @@ def assemble(host: Host, asked: Assemble) -> dict[str, Any]:
     }
 
 
-def _lesson(shown: ShownLesson) -> dict[str, Any]:
+def _lesson(shown: ManifestLesson) -> dict[str, Any]:
     lesson = shown.lesson
     result: dict[str, Any] = {
         "id": lesson.lesson_id,
@@ -62,7 +73,7 @@ def _lesson(shown: ShownLesson) -> dict[str, Any]:
     return {**result, "gate": {"kind": shown.gate.kind, "reason_count": len(shown.gate.reasons)}}
 
 
-def _memory(shown: ShownMemory) -> dict[str, Any]:
+def _memory(shown: ManifestMemory) -> dict[str, Any]:
     return {
         "id": shown.item_id,
         "description": shown.title,
@@ -71,14 +82,14 @@ def _memory(shown: ShownMemory) -> dict[str, Any]:
     }
 
 
-def _entry(each: Headline) -> dict[str, Any]:
+def _entry(each: EntrySummary) -> dict[str, Any]:
     return {"id": each.name, "name": each.title, "description": each.description}
 
 
 def _stats(made: Manifest) -> dict[str, Any]:
     stats = made.stats
     return {
-        "assembled_at": time_told(stats.assembled_at),
+        "assembled_at": time_json(stats.assembled_at),
         "total_listed": stats.listed,
         "skipped_count": stats.skipped,
         "gate_skip_count": stats.gate_skips,

@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from everloop.interfaces.rpc.host import Host
-from everloop.interfaces.rpc.shapes import time_told
+from everloop.interfaces.rpc.host import RpcHost
+from everloop.interfaces.rpc.shapes import time_json
 from everloop.lessons.model.commands import LogPhase
-from everloop.memory.projections.queries import asker
+from everloop.memory.projections.queries import load_viewer
 
 
 class Phase(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class Task(msgspec.Struct, frozen=True):
     task_id: str
 
 
-def log_phase(host: Host, asked: Phase) -> dict[str, Any]:
+def log_phase(host: RpcHost, asked: Phase) -> dict[str, Any]:
     """Record that a task reached a phase; repeating it has no effect."""
     command = LogPhase(asked.task_id, asked.phase, asked.note)
     new = host.engine.lessons.log_phase(command, by=host.by)
@@ -32,17 +32,17 @@ def log_phase(host: Host, asked: Phase) -> dict[str, Any]:
     return {**result, "newly_recorded": new}
 
 
-def ledger(host: Host, asked: Task) -> dict[str, Any]:
+def ledger(host: RpcHost, asked: Task) -> dict[str, Any]:
     """The phases that a task has reached. A host without any access sees none."""
     with host.engine.reading() as reader:
-        admitted = bool(asker(reader, host.actor).scopes)
-    entries = host.engine.lessons.ledger_of(asked.task_id) if admitted else []
+        admitted = bool(load_viewer(reader, host.actor).scopes)
+    entries = host.engine.lessons.task_phases(asked.task_id) if admitted else []
     return {
         "task_id": asked.task_id,
         "entries": [
             {
                 "phase": entry.phase,
-                "recorded_at": time_told(entry.recorded_at),
+                "recorded_at": time_json(entry.recorded_at),
                 "note": entry.note or None,
             }
             for entry in entries

@@ -3,7 +3,7 @@
 import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
-from everloop.interfaces.cli.parsing.argument_types import spans
+from everloop.interfaces.cli.parsing.argument_types import format_positions
 
 
 def texts(everloop: CommandLine) -> list[str]:
@@ -156,5 +156,5 @@ def test_an_invalid_range_of_positions_is_refused(everloop: CommandLine, typed: 
 
 
 def test_positions_are_formatted_as_ranges() -> None:
-    assert spans([11, 12, 13, 20, 21, 3]) == "11-13 20 21 3"
-    assert spans([7]) == "7"
+    assert format_positions([11, 12, 13, 20, 21, 3]) == "11-13 20 21 3"
+    assert format_positions([7]) == "7"

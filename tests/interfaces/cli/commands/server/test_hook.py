@@ -8,7 +8,7 @@ import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
 from everloop.app import Engine
-from everloop.interfaces.cli.commands.server.hook import scope_of
+from everloop.interfaces.cli.commands.server.hook import folder_scope
 from everloop.lessons.model.commands import ProposeLesson
 from everloop.lessons.model.events import ManifestShown
 from everloop.log import Context
@@ -39,9 +39,9 @@ def _hook(everloop: CommandLine, event: str, **told: Any) -> Any:
 
 
 def test_the_scope_is_named_after_the_enclosing_repository(project: Path, tmp_path: Path) -> None:
-    assert scope_of(str(project)) == "project:teahouse"
-    assert scope_of(str(tmp_path / "loose")) == "project:loose"
-    assert scope_of("/") == "user"
+    assert folder_scope(str(project)) == "project:teahouse"
+    assert folder_scope(str(tmp_path / "loose")) == "project:loose"
+    assert folder_scope("/") == "user"
 
 
 def test_a_session_starts_with_the_lessons_of_its_project(

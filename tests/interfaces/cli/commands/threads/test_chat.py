@@ -21,12 +21,12 @@ from tests.interfaces.cli.commandline import CommandLine, Terminal
 from tests.thread.fixtures import PLAIN, Parlour, gate, parlour
 
 from everloop.app import USER, Engine
-from everloop.interfaces.cli.commands.threads.chat import talk
-from everloop.interfaces.cli.commands.threads.chat_session import Chat
+from everloop.interfaces.cli.commands.threads.chat import run_chat_loop
+from everloop.interfaces.cli.commands.threads.chat_session import ChatSession
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.streams import Streams
 from everloop.ports import ToolCall
-from everloop.running import Running
+from everloop.services import Services
 from everloop.testing.model import Script, ScriptedModel
 from everloop.thread.model.commands import HOME
 
@@ -52,19 +52,21 @@ class Screen(Terminal):
             assert self.written.wait_for(lambda: words in self.getvalue(), PATIENCE_S)
 
 
-def room(running: Running, typed: str = "", *, at_terminal: bool = True) -> tuple[Chat, Screen]:
+def room(
+    running: Services, typed: str = "", *, at_terminal: bool = True
+) -> tuple[ChatSession, Screen]:
     """A chat with typed input, and its output."""
     screen = Screen()
     stdin = Terminal(typed) if at_terminal else io.StringIO(typed)
     asked = Namespace(json=False, tenant="local", yes=False, home=None)
     session = Session(asked, Streams(stdin, screen, io.StringIO(), {}))
-    return Chat(session, running, HOME), screen
+    return ChatSession(session, running, HOME), screen
 
 
 def typed(talking: Parlour, *lines: str) -> str:
     """The terminal output after typing these lines."""
     chat, screen = room(talking.running, "".join(f"{line}\n" for line in lines))
-    talk(chat)
+    run_chat_loop(chat)
     return STYLE.sub("", screen.getvalue())
 
 
@@ -183,7 +185,7 @@ def test_an_interrupt_stops_the_answer_and_keeps_the_partial_text(tmp_path: Path
             signal.pthread_kill(main, signal.SIGINT)
 
         threading.Thread(target=interrupt).start()
-        chat.say("Tell me.")
+        chat.send_and_show("Tell me.")
         assert "Stopped. The partial answer is saved." in screen.getvalue()
         assert talking.said()[-1] == ("assistant", "Once upon ")
 
@@ -193,10 +195,10 @@ def test_an_answer_of_another_process_arrives_through_the_log(
 ) -> None:
     assert talking.running.turns.leads.wait(PATIENCE_S)
     with Engine.open(tmp_path, settings=PLAIN) as engine:
-        beside = Running(engine, PLAIN, ScriptedModel(["Never asked."]))
+        beside = Services(engine, PLAIN, ScriptedModel(["Never asked."]))
         beside.turns.start()
         chat, screen = room(beside)
-        chat.say("Hi.")
+        chat.send_and_show("Hi.")
         assert "Hello.\n" in screen.getvalue()
         beside.turns.stop()
 
@@ -218,21 +220,21 @@ def test_an_answer_of_another_process_is_streamed_and_can_be_stopped(
             signal.pthread_kill(main, signal.SIGINT)
 
         threading.Thread(target=watch).start()
-        chat.say("Tell me.")
+        chat.send_and_show("Tell me.")
         assert "Stopped. The partial answer is saved." in screen.getvalue()
         assert talking.said()[-1] == ("assistant", "Once upon ")
-        chat.say("And?")
+        chat.send_and_show("And?")
         assert screen.getvalue().count("Next.") == 1
         assert os.listdir(tmp_path / "everloop.live") == []
 
 
 @contextmanager
-def beside(talking: Parlour, folder: Path) -> Generator[Running]:
+def beside(talking: Parlour, folder: Path) -> Generator[Services]:
     """A second engine on the same log, like another process, that generates no answers."""
     assert talking.running.turns.leads.wait(PATIENCE_S)
     talking.running.relay.start()
     with Engine.open(folder, settings=PLAIN) as engine:
-        other = Running(engine, PLAIN, ScriptedModel(["Never asked."]))
+        other = Services(engine, PLAIN, ScriptedModel(["Never asked."]))
         other.relay.start()
         other.turns.start()
         yield other
@@ -277,7 +279,7 @@ def test_a_real_terminal_has_line_editing_and_quits_with_ctrl_d(tmp_path: Path) 
     assert process.wait(PATIENCE_S) == 0
     os.close(ours)
     with Engine.open(tmp_path, settings=PLAIN) as engine:
-        chat, _ = room(Running(engine, PLAIN, ScriptedModel()))
+        chat, _ = room(Services(engine, PLAIN, ScriptedModel()))
         (first, _) = chat.history()
         assert (first.text, chat.by.actor) == ("Hello there", USER.actor)
 

@@ -5,64 +5,76 @@ from typing import Final
 
 import msgspec
 
-from everloop.interfaces.cli.audience import not_let_in, principal_of, speaker
+from everloop.interfaces.cli.audience import (
+    command_context,
+    effective_principal,
+    missing_grant_notes,
+)
 from everloop.interfaces.cli.output import memory_items
-from everloop.interfaces.cli.output.json_shapes import receipt_of
-from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
-from everloop.interfaces.cli.output.times import local_with_age
+from everloop.interfaces.cli.output.json_shapes import receipt_json
+from everloop.interfaces.cli.output.screen import (
+    BOLD,
+    DIM,
+    GOOD,
+    NAME,
+    WARNING,
+    Screen,
+    styled_text,
+)
+from everloop.interfaces.cli.output.times import format_with_age
 from everloop.interfaces.cli.session import Session
 from everloop.lessons.crew.commands import ActivateEntry, ArchiveEntry, RemoveEntry
 from everloop.lessons.crew.events import Skill, Sort, Team
-from everloop.lessons.crew.queries import Headline, Whole
+from everloop.lessons.crew.queries import EntrySummary, FullEntry
 
 SORTS: Final[dict[str, Sort]] = {"skills": "skill", "personas": "persona", "teams": "team"}
 
 
-def sort_of(args: Namespace) -> Sort:
+def entry_type_of(args: Namespace) -> Sort:
     """The type of entry that a command is about, from its first word."""
     return SORTS[args.spec.words[0]]
 
 
 def list_entries(session: Session, args: Namespace) -> None:
     """List entries by name."""
-    principal, sort = principal_of(session, args), sort_of(args)
+    principal, sort = effective_principal(session, args), entry_type_of(args)
     statuses = tuple(args.status or ("draft", "active"))
-    with session.looking() as engine:
-        found = engine.crew.headlines(principal, sort, statuses)
-        notes = not_let_in(engine, principal)
+    with session.open_for_reading() as engine:
+        found = engine.crew.entry_summaries(principal, sort, statuses)
+        notes = missing_grant_notes(engine, principal)
 
     def draw(screen: Screen) -> None:
         if found:
             _table(screen, found)
         else:
-            screen.say(f"No {sort}s found.")
+            screen.paragraph(f"No {sort}s found.")
         screen.notes(notes)
 
-    session.answer({f"{sort}s": found, "notes": notes}, draw)
+    session.print_result({f"{sort}s": found, "notes": notes}, draw)
 
 
 def show(session: Session, args: Namespace) -> None:
     """Show an entry in full."""
-    principal = principal_of(session, args)
-    with session.looking() as engine:
-        found = engine.crew.whole(principal, sort_of(args), args.name)
-    session.answer(found, lambda screen: _draw(screen, session, found))
+    principal = effective_principal(session, args)
+    with session.open_for_reading() as engine:
+        found = engine.crew.find_entry(principal, entry_type_of(args), args.name)
+    session.print_result(found, lambda screen: _draw(screen, session, found))
 
 
 def activate(session: Session, args: Namespace) -> None:
     """Activate an entry."""
-    _change(session, args, ActivateEntry(sort_of(args), args.name), "active")
+    _change(session, args, ActivateEntry(entry_type_of(args), args.name), "active")
 
 
 def archive(session: Session, args: Namespace) -> None:
     """Archive an entry."""
-    command = ArchiveEntry(sort_of(args), args.name, args.reason, args.force)
+    command = ArchiveEntry(entry_type_of(args), args.name, args.reason, args.force)
     _change(session, args, command, "archived")
 
 
 def remove(session: Session, args: Namespace) -> None:
     """Remove an entry."""
-    command = RemoveEntry(sort_of(args), args.name, args.reason, args.force)
+    command = RemoveEntry(entry_type_of(args), args.name, args.reason, args.force)
     _change(session, args, command, "removed")
 
 
@@ -72,26 +84,26 @@ def _change(
     command: ActivateEntry | ArchiveEntry | RemoveEntry,
     done: str,
 ) -> None:
-    with session.engine() as engine:
-        receipt = engine.crew.change(command, by=speaker(session))
+    with session.open_engine() as engine:
+        receipt = engine.crew.change_status(command, by=command_context(session))
 
     def draw(screen: Screen) -> None:
         if not receipt.facts:
-            screen.say("No change: ", (args.name, NAME), f" is already {done}.")
+            screen.paragraph("No change: ", (args.name, NAME), f" is already {done}.")
             return
-        screen.say(("Done", GOOD), ": ", (args.name, NAME), f" is {done}.")
-        memory_items.undo(screen, [receipt.facts[0].position])
+        screen.paragraph(("Done", GOOD), ": ", (args.name, NAME), f" is {done}.")
+        memory_items.draw_undo(screen, [receipt.facts[0].position])
 
-    session.answer(receipt_of(receipt), draw)
+    session.print_result(receipt_json(receipt), draw)
 
 
-def _table(screen: Screen, found: list[Headline]) -> None:
+def _table(screen: Screen, found: list[EntrySummary]) -> None:
     screen.table(
         ("name", "status", "by", "description"),
         [
             (
-                styled((each.name, NAME)),
-                styled((each.status, GOOD if each.status == "active" else WARNING)),
+                styled_text((each.name, NAME)),
+                styled_text((each.status, GOOD if each.status == "active" else WARNING)),
                 f"pack {each.pack_id}" if each.pack_id else each.author,
                 each.description
                 if each.title == each.name
@@ -103,22 +115,22 @@ def _table(screen: Screen, found: list[Headline]) -> None:
     )
 
 
-def _draw(screen: Screen, session: Session, found: Whole) -> None:
+def _draw(screen: Screen, session: Session, found: FullEntry) -> None:
     head = found.headline
-    screen.say((head.title, STRONG), (f"  {head.name}", FAINT))
-    screen.say(head.description)
-    screen.gap()
+    screen.paragraph((head.title, BOLD), (f"  {head.name}", DIM))
+    screen.paragraph(head.description)
+    screen.blank_line()
     screen.fields(_fields(found, session))
     if found.profile.body.strip():
-        screen.gap()
-        screen.say(found.profile.body.strip())
+        screen.blank_line()
+        screen.paragraph(found.profile.body.strip())
     if found.history:
-        screen.gap()
-        screen.say(("Lessons that improved it", STRONG))
+        screen.blank_line()
+        screen.paragraph(("Lessons that improved it", BOLD))
         screen.table(
             ("lesson", "promoted", "by", "trigger"),
             [
-                (each.lesson_id, local_with_age(each.promoted_at, session.now), each.author,
+                (each.lesson_id, format_with_age(each.promoted_at, session.now), each.author,
                  each.trigger)
                 for each in found.history
             ],
@@ -126,14 +138,14 @@ def _draw(screen: Screen, session: Session, found: Whole) -> None:
         )  # fmt: skip
 
 
-def _fields(found: Whole, session: Session) -> list[tuple[str, str]]:
+def _fields(found: FullEntry, session: Session) -> list[tuple[str, str]]:
     head = found.headline
     fields = [
         ("status", head.status),
         ("scope", head.scope),
         ("written by", f"{head.author}, via {head.actor}"),
         ("pack", head.pack_id),
-        ("written", local_with_age(head.written_at, session.now)),
+        ("written", format_with_age(head.written_at, session.now)),
         ("evidence", ", ".join(found.evidence)),
     ]
     match found.profile:

@@ -3,18 +3,18 @@
 from argparse import Namespace
 from typing import Any
 
-from everloop.interfaces.cli.audience import not_let_in, speaker
-from everloop.interfaces.cli.commands.memory.recall import embed
-from everloop.interfaces.cli.output.escape import inert
-from everloop.interfaces.cli.output.screen import FAINT
+from everloop.interfaces.cli.audience import command_context, missing_grant_notes
+from everloop.interfaces.cli.commands.memory.recall import embed_before_search
+from everloop.interfaces.cli.output.escape import escape_controls
+from everloop.interfaces.cli.output.screen import DIM
 from everloop.interfaces.cli.session import Session
-from everloop.lessons.manifest.manifest import Manifest, ShownLesson, Wish
-from everloop.memory.retrieval.results import Asked
+from everloop.lessons.manifest.manifest import Manifest, ManifestLesson, ManifestRequest
+from everloop.memory.retrieval.results import SearchQuery
 
 
 def manifest(session: Session, args: Namespace) -> None:
     """Build a manifest and print it."""
-    wish = Wish(
+    wish = ManifestRequest(
         statuses=tuple(args.status or ("active",)),
         lesson_limit=args.lessons,
         record=not args.no_record,
@@ -23,23 +23,25 @@ def manifest(session: Session, args: Namespace) -> None:
         memory_mode=args.mode,
         paths=tuple(args.path),
     )
-    with session.engine() as engine:
+    with session.open_engine() as engine:
         if wish.memory_query:
-            embed(session, engine, Asked(wish.memory_query, mode=wish.memory_mode))
-        found = engine.herald.manifest(wish, by=speaker(session))
-        notes = [*found.stats.notes, *not_let_in(engine, session.actor)]
-    session.answer(_shape(found, notes), lambda _: _draw(session, found, notes))
+            embed_before_search(
+                session, engine, SearchQuery(wish.memory_query, mode=wish.memory_mode)
+            )
+        found = engine.herald.build(wish, by=command_context(session))
+        notes = [*found.stats.notes, *missing_grant_notes(engine, session.actor)]
+    session.print_result(_shape(found, notes), lambda _: _draw(session, found, notes))
 
 
 def _draw(session: Session, found: Manifest, notes: list[str]) -> None:
     """Print only the text to standard output, since it is for a prompt."""
-    aside = session.aside
+    aside = session.error_screen
     if found.text:
-        session.stdout.write(f"{inert(found.text)}\n")
+        session.stdout.write(f"{escape_controls(found.text)}\n")
     else:
-        aside.say(("The manifest is empty.", FAINT))
+        aside.paragraph(("The manifest is empty.", DIM))
     if found.stats.skipped:
-        aside.say((f"{found.stats.skipped} left out: over the token budget.", FAINT))
+        aside.paragraph((f"{found.stats.skipped} left out: over the token budget.", DIM))
     aside.notes(notes)
 
 
@@ -58,7 +60,7 @@ def _shape(found: Manifest, notes: list[str]) -> dict[str, Any]:
     }
 
 
-def _lesson(shown: ShownLesson) -> dict[str, Any]:
+def _lesson(shown: ManifestLesson) -> dict[str, Any]:
     lesson = shown.lesson
     return {
         "lesson_id": lesson.lesson_id,

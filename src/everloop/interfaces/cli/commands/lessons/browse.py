@@ -7,128 +7,135 @@ from typing import Any, Final
 
 import msgspec
 
-from everloop.interfaces.cli.audience import not_let_in, principal_of
+from everloop.interfaces.cli.audience import effective_principal, missing_grant_notes
 from everloop.interfaces.cli.fact_tables import plural
 from everloop.interfaces.cli.output.escape import one_line
 from everloop.interfaces.cli.output.memory_items import SCOPE_WIDTH, TEXT_WIDTH
 from everloop.interfaces.cli.output.screen import (
     BAD,
-    FAINT,
+    BOLD,
+    DIM,
     GOOD,
     NAME,
-    STRONG,
     WARNING,
     Cell,
     Screen,
-    styled,
+    styled_text,
 )
-from everloop.interfaces.cli.output.times import age, local_with_age
+from everloop.interfaces.cli.output.times import format_age, format_with_age
 from everloop.interfaces.cli.session import Session
-from everloop.lessons.gate.checks import Check
-from everloop.lessons.gate.standing import Standing
+from everloop.lessons.gate.checks import GateCheck
+from everloop.lessons.gate.standing import GateResult
 from everloop.lessons.model.events import MemoryEvidence, Narrative
 from everloop.lessons.model.lifecycle import Status
-from everloop.lessons.projections.queries import LessonSeen
-from everloop.lessons.projections.signals import Heard, SignalSeen, VerdictSeen, heard_of
+from everloop.lessons.projections.queries import LessonView
+from everloop.lessons.projections.signals import (
+    SignalHistory,
+    SignalView,
+    VerdictView,
+    signal_history,
+)
 
 STYLES: Final[dict[Status, str]] = {
     Status.PENDING: WARNING,
     Status.ACTIVE: NAME,
     Status.PROMOTED: GOOD,
-    Status.DISCARDED: FAINT,
-    Status.SUPERSEDED: FAINT,
+    Status.DISCARDED: DIM,
+    Status.SUPERSEDED: DIM,
 }
 
 
 def list_lessons(session: Session, args: Namespace) -> None:
     """List lessons by status, then by id."""
-    principal = principal_of(session, args)
+    principal = effective_principal(session, args)
     offset = (args.page - 1) * args.limit
-    with session.looking() as engine:
+    with session.open_for_reading() as engine:
         page = engine.lessons.page(principal, args.status or (), limit=args.limit, offset=offset)
-        notes = not_let_in(engine, principal)
+        notes = missing_grant_notes(engine, principal)
 
     def draw(screen: Screen) -> None:
         if page.lessons:
             table(screen, page.lessons, session.now)
         else:
-            screen.say("No lessons found.")
+            screen.paragraph("No lessons found.")
         left = page.total - offset - len(page.lessons)
         if left > 0:
-            screen.say((f"{left:,} more: --page {args.page + 1}", FAINT))
+            screen.paragraph((f"{left:,} more: --page {args.page + 1}", DIM))
         screen.notes(notes)
 
-    session.answer({"total": page.total, "lessons": page.lessons, "notes": notes}, draw)
+    session.print_result({"total": page.total, "lessons": page.lessons, "notes": notes}, draw)
 
 
 def recall(session: Session, args: Namespace) -> None:
     """Search lessons."""
-    principal = principal_of(session, args)
-    with session.looking() as engine:
+    principal = effective_principal(session, args)
+    with session.open_for_reading() as engine:
         hits = engine.lessons.recall(principal, " ".join(args.question), limit=args.limit)
-        notes = not_let_in(engine, principal)
+        notes = missing_grant_notes(engine, principal)
 
     def draw(screen: Screen) -> None:
         if hits:
             table(screen, [hit.lesson for hit in hits], session.now)
         else:
-            screen.say("No matches.")
+            screen.paragraph("No matches.")
         screen.notes(notes)
 
-    session.answer({"hits": hits, "notes": notes}, draw)
+    session.print_result({"hits": hits, "notes": notes}, draw)
 
 
 def stale(session: Session, _: Namespace) -> None:
     """List active lessons without recent feedback."""
-    with session.looking() as engine:
-        found = engine.lessons.stale(session.actor)
-        notes = not_let_in(engine, session.actor)
+    with session.open_for_reading() as engine:
+        found = engine.lessons.stale_lessons(session.actor)
+        notes = missing_grant_notes(engine, session.actor)
 
     def draw(screen: Screen) -> None:
         if found:
             table(screen, [each.lesson for each in found], session.now)
-            screen.say(("To rate one: everloop lessons feedback LESSON --up (or --down)", FAINT))
+            screen.paragraph(
+                ("To rate one: everloop lessons feedback LESSON --up (or --down)", DIM)
+            )
         else:
-            screen.say("No lessons need feedback.")
+            screen.paragraph("No lessons need feedback.")
         screen.notes(notes)
 
-    session.answer({"stale": found, "notes": notes}, draw)
+    session.print_result({"stale": found, "notes": notes}, draw)
 
 
 def show(session: Session, args: Namespace) -> None:
     """Show a lesson in full."""
-    with session.looking() as engine:
-        found = engine.lessons.find(principal_of(session, args), args.lesson)
-    session.answer(found, lambda screen: _draw(screen, found, session.now))
+    with session.open_for_reading() as engine:
+        found = engine.lessons.find(effective_principal(session, args), args.lesson)
+    session.print_result(found, lambda screen: _draw(screen, found, session.now))
 
 
 def gate(session: Session, args: Namespace) -> None:
     """Show the promotion checks of a lesson."""
-    principal = principal_of(session, args)
-    with session.looking() as engine:
-        standing = engine.lessons.standing(principal, args.lesson)
+    principal = effective_principal(session, args)
+    with session.open_for_reading() as engine:
+        standing = engine.lessons.gate_result(principal, args.lesson)
         found = standing.lesson
         with engine.reading() as reader:
-            heard = heard_of(reader, found.position, found.digest)
-    session.answer(
+            heard = signal_history(reader, found.position, found.digest)
+    session.print_result(
         standing_of(standing, heard), lambda screen: _gate(screen, standing, heard, session.now)
     )
 
 
-def table(screen: Screen, lessons: Sequence[LessonSeen], now: datetime) -> None:
+def table(screen: Screen, lessons: Sequence[LessonView], now: datetime) -> None:
     """Print lessons, one per line."""
     screen.table(
         ("id", "status", "scope", "by", "#uses", "#+", "#-", "written", "rule"),
         [
             (
-                styled((each.lesson_id, NAME)),
-                styled((each.status.value, STYLES[each.status])),
+                styled_text((each.lesson_id, NAME)),
+                styled_text((each.status.value, STYLES[each.status])),
                 one_line(each.scope, SCOPE_WIDTH),
                 one_line(f"pack {each.pack_id}" if each.pack_id else each.author, SCOPE_WIDTH),
                 str(each.uses),
                 str(each.thumbs_up),
                 str(each.thumbs_down),
-                styled((age(each.written_at, now), FAINT)),
+                styled_text((format_age(each.written_at, now), DIM)),
                 one_line(each.description, TEXT_WIDTH),
             )
             for each in lessons
@@ -137,7 +144,7 @@ def table(screen: Screen, lessons: Sequence[LessonSeen], now: datetime) -> None:
     )
 
 
-def standing_of(standing: Standing, heard: Heard) -> dict[str, Any]:
+def standing_of(standing: GateResult, heard: SignalHistory) -> dict[str, Any]:
     """The promotion checks of a lesson, as JSON."""
     lesson = standing.lesson
     return {
@@ -153,15 +160,15 @@ def standing_of(standing: Standing, heard: Heard) -> dict[str, Any]:
     }
 
 
-def _draw(screen: Screen, found: LessonSeen, now: datetime) -> None:
-    screen.say((found.description, STRONG), (f"  {found.lesson_id}", FAINT))
-    screen.say(found.body)
-    screen.gap()
+def _draw(screen: Screen, found: LessonView, now: datetime) -> None:
+    screen.paragraph((found.description, BOLD), (f"  {found.lesson_id}", DIM))
+    screen.paragraph(found.body)
+    screen.blank_line()
     screen.fields(_fields(found, now))
-    screen.say((f"Requirements for promotion: everloop gate {found.lesson_id}", FAINT))
+    screen.paragraph((f"Requirements for promotion: everloop gate {found.lesson_id}", DIM))
 
 
-def _fields(found: LessonSeen, now: datetime) -> list[tuple[str, str]]:
+def _fields(found: LessonView, now: datetime) -> list[tuple[str, str]]:
     feedback = f"{plural(found.uses, 'use')}, {found.thumbs_up} up, {found.thumbs_down} down"
     source = found.source
     return [
@@ -171,8 +178,8 @@ def _fields(found: LessonSeen, now: datetime) -> list[tuple[str, str]]:
         ("pack", found.pack_id),
         ("source", f"{source.name} ({source.kind})" if source else ""),
         ("for skill", found.target_skill),
-        ("proposed", local_with_age(found.created_at, now)),
-        ("written", local_with_age(found.written_at, now)),
+        ("proposed", format_with_age(found.created_at, now)),
+        ("written", format_with_age(found.written_at, now)),
         ("feedback", feedback),
         ("evidence", _evidence(found.evidence)),
         *(_narrative_fields(found.narrative) if found.narrative else ()),
@@ -198,7 +205,7 @@ def _evidence(evidence: Sequence[Any]) -> str:
     )
 
 
-def _gate(screen: Screen, standing: Standing, heard: Heard, now: datetime) -> None:
+def _gate(screen: Screen, standing: GateResult, heard: SignalHistory, now: datetime) -> None:
     lesson = standing.lesson
     missing = len(standing.reasons)
     summary = (
@@ -206,43 +213,43 @@ def _gate(screen: Screen, standing: Standing, heard: Heard, now: datetime) -> No
         if missing
         else ("all requirements met", GOOD)
     )
-    screen.say((lesson.description, STRONG), (f"  {lesson.lesson_id}", FAINT))
-    screen.say(f"Status: {lesson.status}. Promotion: ", summary, ".")
+    screen.paragraph((lesson.description, BOLD), (f"  {lesson.lesson_id}", DIM))
+    screen.paragraph(f"Status: {lesson.status}. Promotion: ", summary, ".")
     screen.table(("", "", ""), [row for check in standing.checks for row in _check(check)])
     if heard.signals or heard.verdicts:
-        screen.gap()
+        screen.blank_line()
         rows = [*map(_signal, heard.signals), *map(_verdict, heard.verdicts)]
         screen.table(
-            ("feedback", "result", "by", "when"), [(*row, age(at, now)) for row, at in rows]
+            ("feedback", "result", "by", "when"), [(*row, format_age(at, now)) for row, at in rows]
         )
 
 
-def _check(check: Check) -> list[tuple[Cell, Cell, Cell]]:
+def _check(check: GateCheck) -> list[tuple[Cell, Cell, Cell]]:
     """The rows of a check: what it found, and below it what would satisfy it."""
-    mark = styled(("✓", GOOD) if check.passed else ("✗", BAD))
-    rows: list[tuple[Cell, Cell, Cell]] = [(mark, styled((check.name, NAME)), check.fact)]
+    mark = styled_text(("✓", GOOD) if check.passed else ("✗", BAD))
+    rows: list[tuple[Cell, Cell, Cell]] = [(mark, styled_text((check.name, NAME)), check.fact)]
     for found in check.violations:
         why = "" if found.fact == check.fact else f"{found.fact}: "
-        rows.append(("", "", styled(("→ ", BAD), f"{why}{found.satisfied_by}")))
+        rows.append(("", "", styled_text(("→ ", BAD), f"{why}{found.satisfied_by}")))
     return rows
 
 
-def _signal(signal: SignalSeen) -> tuple[tuple[Cell, Cell, str], datetime]:
+def _signal(signal: SignalView) -> tuple[tuple[Cell, Cell, str], datetime]:
     result = "helped" if signal.helpful else "harmed"
     marks = [
         *(["for an earlier text"] if not signal.present else []),
         *(["withdrawn"] if not signal.open else []),
         *(["reported as the user's"] if signal.relayed else []),
     ]
-    cells = (styled((signal.signal_id, NAME)), ", ".join([result, *marks]), signal.actor)
+    cells = (styled_text((signal.signal_id, NAME)), ", ".join([result, *marks]), signal.actor)
     return cells, signal.recorded_at
 
 
-def _verdict(verdict: VerdictSeen) -> tuple[tuple[Cell, Cell, str], datetime]:
+def _verdict(verdict: VerdictView) -> tuple[tuple[Cell, Cell, str], datetime]:
     marks = [
         "passed" if verdict.passed else f"failed with exit code {verdict.exit_code}",
         *([] if verdict.outside else ["unconfirmed claim"]),
         *([] if verdict.present else ["for an earlier text"]),
     ]
-    cells = (styled((one_line(verdict.command, 40), NAME)), ", ".join(marks), verdict.actor)
+    cells = (styled_text((one_line(verdict.command, 40), NAME)), ", ".join(marks), verdict.actor)
     return cells, verdict.recorded_at

@@ -5,10 +5,10 @@ from argparse import Namespace
 from everloop.app import Engine
 from everloop.completion import Declined
 from everloop.errors import Invalid
-from everloop.interfaces.cli.audience import speaker, the_item
-from everloop.interfaces.cli.commands.lessons.lifecycle import answer_with
+from everloop.interfaces.cli.audience import command_context, find_visible_item
+from everloop.interfaces.cli.commands.lessons.lifecycle import print_lesson_change
 from everloop.interfaces.cli.output import memory_items
-from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, WARNING, Screen
+from everloop.interfaces.cli.output.screen import DIM, GOOD, NAME, WARNING, Screen
 from everloop.interfaces.cli.session import USER, Session
 from everloop.lessons.model.commands import EditLesson, ProposeLesson
 from everloop.lessons.model.events import Evidence, MemoryEvidence, Narrative, QuoteEvidence
@@ -16,8 +16,8 @@ from everloop.lessons.model.events import Evidence, MemoryEvidence, Narrative, Q
 
 def propose(session: Session, args: Namespace) -> None:
     """Propose a lesson."""
-    body = session.said(args.body)
-    with session.engine() as engine:
+    body = session.read_text(args.body)
+    with session.open_engine() as engine:
         new = ProposeLesson(
             lesson_id="",
             description=args.description,
@@ -26,45 +26,47 @@ def propose(session: Session, args: Namespace) -> None:
             evidence=_evidence(session, engine, args),
             target_skill=args.skill,
         )
-        done = engine.lessons.propose(new, by=speaker(session))
+        done = engine.lessons.propose(new, by=command_context(session))
 
     def draw(screen: Screen) -> None:
-        screen.say(("Proposed", GOOD), ": ", (done.lesson_id, NAME), f" is {done.status}.")
-        screen.say((f"Requirements for promotion: everloop gate {done.lesson_id}", FAINT))
+        screen.paragraph(("Proposed", GOOD), ": ", (done.lesson_id, NAME), f" is {done.status}.")
+        screen.paragraph((f"Requirements for promotion: everloop gate {done.lesson_id}", DIM))
         if session.actor == USER:
-            memory_items.undo(screen, [done.position])
+            memory_items.draw_undo(screen, [done.position])
         else:  # only the user may retract facts about lessons
-            screen.say((f"To undo: everloop lessons discard {done.lesson_id}", FAINT))
+            screen.paragraph((f"To undo: everloop lessons discard {done.lesson_id}", DIM))
 
-    session.answer(done, draw)
+    session.print_result(done, draw)
 
 
 def edit(session: Session, args: Namespace) -> None:
     """Change the text of a lesson."""
     if args.description is None and args.body is None:
         raise Invalid("nothing to change", hint="Give --description or --body.")
-    body = None if args.body is None else session.said(args.body)
+    body = None if args.body is None else session.read_text(args.body)
     change = EditLesson(args.lesson, args.description, body)
-    with session.engine() as engine:
+    with session.open_engine() as engine:
         before = engine.lessons.find(session.actor, args.lesson)
-        after = engine.lessons.edit(change, by=speaker(session))
+        after = engine.lessons.edit(change, by=command_context(session))
     changed = before.digest != after.digest
-    answer_with(session, after, "was updated" if changed else "is unchanged")
+    print_lesson_change(session, after, "was updated" if changed else "is unchanged")
 
 
 def narrate(session: Session, args: Namespace) -> None:
     """Explain why a lesson holds, or let a model explain it."""
-    with session.engine() as engine:
+    with session.open_engine() as engine:
         narrative = _narrative(session, engine, args)
-        outcome = engine.lessons.narrate(args.lesson, by=speaker(session), narrative=narrative)
+        outcome = engine.lessons.narrate(
+            args.lesson, by=command_context(session), narrative=narrative
+        )
     if isinstance(outcome, Declined):
         reason = outcome.reason
-        session.answer(
+        session.print_result(
             {"lesson_id": args.lesson, "declined": reason},
-            lambda screen: screen.say(("The model declined", WARNING), f": {reason}"),
+            lambda screen: screen.paragraph(("The model declined", WARNING), f": {reason}"),
         )
         return
-    answer_with(session, outcome, "has a narrative")
+    print_lesson_change(session, outcome, "has a narrative")
 
 
 def _narrative(session: Session, engine: Engine, args: Namespace) -> Narrative | None:
@@ -85,5 +87,7 @@ def _narrative(session: Session, engine: Engine, args: Namespace) -> Narrative |
 
 
 def _evidence(session: Session, engine: Engine, args: Namespace) -> tuple[Evidence, ...]:
-    cited = [MemoryEvidence(the_item(session, engine, name).item_id) for name in args.cites]
+    cited = [
+        MemoryEvidence(find_visible_item(session, engine, name).item_id) for name in args.cites
+    ]
     return (*cited, *(QuoteEvidence(words) for words in args.quote))

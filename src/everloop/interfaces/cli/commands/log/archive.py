@@ -7,20 +7,20 @@ from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-from everloop.adapters.files.store import Carried
+from everloop.adapters.files.store import CopyResult
 from everloop.app import Engine
 from everloop.errors import Conflict, NotFound, Unavailable
 from everloop.interfaces.cli import fact_tables, message_files
-from everloop.interfaces.cli.audience import check_reads_all
+from everloop.interfaces.cli.audience import check_can_read_everything
 from everloop.interfaces.cli.output.exit_codes import DECLINED
-from everloop.interfaces.cli.output.screen import GOOD, STRONG, Screen
+from everloop.interfaces.cli.output.screen import BOLD, GOOD, Screen
 from everloop.interfaces.cli.parsing.command_table import FORMATS
 from everloop.interfaces.cli.session import Session
 from everloop.log import Log
-from everloop.log.transfer.archive import check_there, export_jsonl, import_jsonl
+from everloop.log.transfer.archive import export_jsonl, import_jsonl, require_readable_file
 from everloop.log.transfer.move import move
 from everloop.ports import Progress
-from everloop.stores import is_address, log_file
+from everloop.stores import is_postgres_url, log_path
 
 JSONL, PARQUET = FORMATS
 Transfer = Callable[[Log, Path, Progress | None], int]
@@ -31,30 +31,30 @@ def export(session: Session, args: Namespace) -> int | None:
     path = Path(args.file)
     transfer = export_jsonl if _format(args) == JSONL else _parquet_export()
     replaced = path.exists()
-    if replaced and not session.agreed(
-        lambda screen: screen.say((f"{path} already exists.", STRONG)), "Overwrite it?"
+    if replaced and not session.confirm(
+        lambda screen: screen.paragraph((f"{path} already exists.", BOLD)), "Overwrite it?"
     ):
         return DECLINED
-    carried = Carried()
-    with session.looking() as engine:
+    carried = CopyResult()
+    with session.open_for_reading() as engine:
         if replaced and not path.is_file():  # such as /dev/stdout, which shows the content
-            check_reads_all(session, engine)
+            check_can_read_everything(session, engine)
         with session.progress("exporting") as progress:
             records = transfer(engine.log, path, progress)
         if path.is_file():
-            files = message_files.files_of(path)
-            carried = message_files.take_along(session, engine, engine.files, files)
+            files = message_files.archive_files(path)
+            carried = message_files.copy_attachments(session, engine, engine.files, files)
             if replaced:
-                message_files.leave_out(engine, files)
+                message_files.erase_unreferenced(engine, files)
     size = path.stat().st_size
 
     def draw(screen: Screen) -> None:
         summary = f" {fact_tables.plural(records, 'record')} to {path} ({size:,} bytes)."
-        screen.say(("Exported", GOOD), summary)
-        message_files.tell(screen, carried)
+        screen.paragraph(("Exported", GOOD), summary)
+        message_files.draw_attachments(screen, carried)
 
     shape = {"file": path, "format": _format(args), "records": records, "bytes": size}
-    session.answer(shape | message_files.shape(carried), draw)
+    session.print_result(shape | message_files.attachments_json(carried), draw)
     return None
 
 
@@ -62,33 +62,33 @@ def import_archive(session: Session, args: Namespace) -> int | None:
     """Import an archive into an empty log, or resume an interrupted import."""
     path = Path(args.file)
     transfer = import_jsonl if _format(args) == JSONL else _parquet_import()
-    check_there(path)
-    with session.engine() as engine:
+    require_readable_file(path)
+    with session.open_engine() as engine:
         head = engine.log.head
 
         def preview(screen: Screen) -> None:
-            screen.say((f"Importing {path} into {engine.log.file.path}", STRONG))
-            screen.say(
+            screen.paragraph((f"Importing {path} into {engine.log.file.path}", BOLD))
+            screen.paragraph(
                 f"The log has {fact_tables.plural(head, 'record')}; the archive must start with the"
                 " same records. A damaged archive is rejected."
             )
 
-        if not session.agreed(preview, "Import it?"):
+        if not session.confirm(preview, "Import it?"):
             return DECLINED
         with session.progress("importing") as progress:
             records = transfer(engine.log, path, progress)
-        carried = message_files.take_along(
-            session, engine, message_files.files_of(path), engine.files
+        carried = message_files.copy_attachments(
+            session, engine, message_files.archive_files(path), engine.files
         )
         now = engine.log.head
 
     def draw(screen: Screen) -> None:
         summary = f" {fact_tables.plural(records, 'record')}; the log now has"
-        screen.say(("Imported", GOOD), f"{summary} {fact_tables.plural(now, 'record')}.")
-        message_files.tell(screen, carried)
+        screen.paragraph(("Imported", GOOD), f"{summary} {fact_tables.plural(now, 'record')}.")
+        message_files.draw_attachments(screen, carried)
 
     shape = {"file": path, "format": _format(args), "records": records, "head": now}
-    session.answer(shape | message_files.shape(carried), draw)
+    session.print_result(shape | message_files.attachments_json(carried), draw)
     return None
 
 
@@ -102,28 +102,32 @@ def move_log(session: Session, args: Namespace) -> None:
             records = move(source.log, target.log, progress)
         head = target.log.head
         fallbacks = (
-            message_files.files_in(source.log.file.path.parent),
-            message_files.own_files(session),
+            message_files.backup_files(source.log.file.path.parent),
+            message_files.home_files(session),
         )
-        carried = message_files.take_along(session, source, source.files, target.files, *fallbacks)
+        carried = message_files.copy_attachments(
+            session, source, source.files, target.files, *fallbacks
+        )
 
     def draw(screen: Screen) -> None:
-        screen.say(
+        screen.paragraph(
             ("Copied", GOOD),
             f" {fact_tables.plural(records, 'record')}; the target now has"
             f" {fact_tables.plural(head, 'record')}, and all digests match."
             " To use it, set `store` or `home`; see `everloop settings`.",
         )
-        message_files.tell(screen, carried)
+        message_files.draw_attachments(screen, carried)
 
-    session.answer({"records": records, "head": head} | message_files.shape(carried), draw)
+    session.print_result(
+        {"records": records, "head": head} | message_files.attachments_json(carried), draw
+    )
 
 
 def _check_source(session: Session, where: str) -> None:
     """Check that the source exists, since opening it would create an empty log."""
-    if is_address(where):
+    if is_postgres_url(where):
         return
-    path = log_file(Path(where).expanduser(), session.tenant)
+    path = log_path(Path(where).expanduser(), session.tenant)
     if not path.exists():
         raise NotFound(
             f"no log at {path}", hint="Give a data home, a log file or a PostgreSQL URL."

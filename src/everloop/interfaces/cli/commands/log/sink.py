@@ -7,10 +7,10 @@ from typing import Any
 from everloop.app import Engine
 from everloop.errors import Unavailable
 from everloop.interfaces.cli import fact_tables
-from everloop.interfaces.cli.output.json_document import document
+from everloop.interfaces.cli.output.json_document import encode_document
 from everloop.interfaces.cli.output.screen import GOOD, WARNING, Screen
 from everloop.interfaces.cli.session import Session
-from everloop.log.transfer.warehouse import Copied, Sink
+from everloop.log.transfer.warehouse import SyncResult, WarehouseSync
 
 TABLE = "log"
 
@@ -18,14 +18,16 @@ TABLE = "log"
 def sink(session: Session, args: Namespace) -> None:
     """Update the copy; with `--follow`, keep updating it."""
     table = open_table(session, args)
-    with session.engine() as engine:
-        copy = Sink(engine.log, table, session.settings.sink)
+    with session.open_engine() as engine:
+        copy = WarehouseSync(engine.log, table, session.settings.sink)
         if args.follow:
             _follow(session, engine, copy, table.name)
             return
         with session.progress("copying") as progress:
             copied = copy.catch_up(progress)
-    session.answer(_shape(copied, table.name), lambda screen: _draw(screen, copied, table.name))
+    session.print_result(
+        _shape(copied, table.name), lambda screen: _draw(screen, copied, table.name)
+    )
 
 
 def open_table(session: Session, args: Namespace) -> Any:
@@ -47,29 +49,29 @@ def open_table(session: Session, args: Namespace) -> Any:
     return open_bigquery(args.place, args.table or default, session.settings.sink)
 
 
-def _follow(session: Session, engine: Engine, copy: Sink, name: str) -> None:
+def _follow(session: Session, engine: Engine, copy: WarehouseSync, name: str) -> None:
     """Copy new facts until interrupted; temporary failures are reported and retried."""
     pause = Signal()  # never set; used as an interruptible sleep
     while not engine.log.closed:
         try:
             copied = copy.catch_up()
         except Unavailable as problem:
-            session.aside.say((f"{problem} Retrying.", WARNING))
+            session.error_screen.paragraph((f"{problem} Retrying.", WARNING))
         else:
             if copied.records or copied.erased:
                 _report(session, copied, name)
         pause.wait(session.settings.sink.follow_s)
 
 
-def _report(session: Session, copied: Copied, name: str) -> None:
+def _report(session: Session, copied: SyncResult, name: str) -> None:
     if session.json:  # one document per batch, as in `log tail --follow`
-        session.stdout.write(document(_shape(copied, name)))
+        session.stdout.write(encode_document(_shape(copied, name)))
     else:
         _draw(session.screen, copied, name)
     session.stdout.flush()
 
 
-def _shape(copied: Copied, name: str) -> dict[str, Any]:
+def _shape(copied: SyncResult, name: str) -> dict[str, Any]:
     return {
         "table": name,
         "records": copied.records,
@@ -78,11 +80,11 @@ def _shape(copied: Copied, name: str) -> dict[str, Any]:
     }
 
 
-def _draw(screen: Screen, copied: Copied, name: str) -> None:
-    screen.say(
+def _draw(screen: Screen, copied: SyncResult, name: str) -> None:
+    screen.paragraph(
         ("Copied", GOOD),
         f" {fact_tables.plural(copied.records, 'record')} to {name}; the copy now has"
         f" {fact_tables.plural(copied.head, 'record')}.",
     )
     if copied.erased:
-        screen.say(f"Erased {fact_tables.plural(copied.erased, 'payload')} in the copy.")
+        screen.paragraph(f"Erased {fact_tables.plural(copied.erased, 'payload')} in the copy.")

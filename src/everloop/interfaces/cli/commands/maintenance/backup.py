@@ -6,47 +6,49 @@ Attachments stay in the data home; a backup in another folder includes them.
 from argparse import Namespace
 from pathlib import Path
 
-from everloop.adapters.files.store import Carried
+from everloop.adapters.files.store import CopyResult
 from everloop.errors import Invalid, NotFound
 from everloop.interfaces.cli import fact_tables, message_files
 from everloop.interfaces.cli.output.exit_codes import DECLINED
-from everloop.interfaces.cli.output.screen import FAINT, GOOD, STRONG, Screen
-from everloop.interfaces.cli.output.times import local_with_age
+from everloop.interfaces.cli.output.screen import BOLD, DIM, GOOD, Screen
+from everloop.interfaces.cli.output.times import format_with_age
 from everloop.interfaces.cli.session import Session
-from everloop.log.maintenance.backup import Copy, backups, make_backup
-from everloop.log.opening import BACKUPS, node_backups
-from everloop.log.transfer.restore import Restored, restore_log
-from everloop.stores import copy_file, log_file, tenant_folder
+from everloop.log.maintenance.backup import BackupFile, list_backups, make_backup
+from everloop.log.opening import BACKUP_FOLDER, node_backup_folder
+from everloop.log.transfer.restore import RestoreResult, restore_log
+from everloop.stores import log_path, replica_path, tenant_folder
 
 
 def backup(session: Session, args: Namespace) -> None:
     """Make a backup, or list existing ones."""
     folder = _folder(session, args)
     if args.list:
-        found = backups(folder)
-        session.answer(
+        found = list_backups(folder)
+        session.print_result(
             [_shape(copy) for copy in found],
             lambda screen: _list(screen, found, folder, session),
         )
         return
-    carried = Carried()
-    with session.looking() as engine:
+    carried = CopyResult()
+    with session.open_for_reading() as engine:
         with session.progress("copying") as progress:
             if args.folder or engine.log.backups is None:
                 path = make_backup(engine.log.file, folder, session.now, progress)
             else:
                 path = engine.log.backups.make(progress)
         if args.folder:
-            carried = message_files.take_along(
-                session, engine, engine.files, message_files.files_in(folder)
+            carried = message_files.copy_attachments(
+                session, engine, engine.files, message_files.backup_files(folder)
             )
     size = path.stat().st_size
 
     def draw(screen: Screen) -> None:
-        screen.say(("Backed up and verified", GOOD), f": {path} ({size:,} bytes).")
-        message_files.tell(screen, carried)
+        screen.paragraph(("Backed up and verified", GOOD), f": {path} ({size:,} bytes).")
+        message_files.draw_attachments(screen, carried)
 
-    session.answer({"path": path, "bytes": size} | message_files.shape(carried), draw)
+    session.print_result(
+        {"path": path, "bytes": size} | message_files.attachments_json(carried), draw
+    )
 
 
 def restore(session: Session, args: Namespace) -> int | None:
@@ -57,28 +59,28 @@ def restore(session: Session, args: Namespace) -> int | None:
         raise NotFound(f"no backup {copy}", hint="Run `everloop backup --list` to list backups.")
 
     def preview(screen: Screen) -> None:
-        screen.say((f"Restoring {copy}", STRONG))
-        screen.say(f"The backup is verified first, then it replaces {target}.")
-        screen.say(
+        screen.paragraph((f"Restoring {copy}", BOLD))
+        screen.paragraph(f"The backup is verified first, then it replaces {target}.")
+        screen.paragraph(
             "Everything recorded since the backup will be missing from the log;"
             " data erased since then will be back."
         )
-        screen.say("The current log is kept next to it under another name.")
+        screen.paragraph("The current log is kept next to it under another name.")
 
-    if not session.agreed(preview, "Restore it?"):
+    if not session.confirm(preview, "Restore it?"):
         return DECLINED
     with session.progress("restoring") as progress:
         done = restore_log(copy, target, session.world, progress)
-    with session.engine() as engine:
-        backed_up = message_files.files_in(copy.parent)
-        carried = message_files.take_along(session, engine, backed_up, engine.files)
+    with session.open_engine() as engine:
+        backed_up = message_files.backup_files(copy.parent)
+        carried = message_files.copy_attachments(session, engine, backed_up, engine.files)
 
     def draw(screen: Screen) -> None:
         _draw_restored(screen, copy, done)
-        message_files.tell(screen, carried)
+        message_files.draw_attachments(screen, carried)
 
     shape = {"copy": copy, "target": target, "head": done.head, "kept": done.kept}
-    session.answer(shape | message_files.shape(carried), draw)
+    session.print_result(shape | message_files.attachments_json(carried), draw)
     return None
 
 
@@ -87,8 +89,8 @@ def _folder(session: Session, args: Namespace) -> Path:
         return tenant_folder(Path(args.folder), session.tenant)
     home, store = session.settings.folder, session.settings.store
     if store:
-        return node_backups(copy_file(store, home, session.tenant))
-    return log_file(home, session.tenant).parent / BACKUPS
+        return node_backup_folder(replica_path(store, home, session.tenant))
+    return log_path(home, session.tenant).parent / BACKUP_FOLDER
 
 
 def _target(session: Session) -> Path:
@@ -98,17 +100,17 @@ def _target(session: Session) -> Path:
             hint="Copy a backup into an empty database (`everloop move COPY postgresql://…`), then"
             " set `store` to its URL. `everloop backup --list` shows the backups.",
         )
-    return log_file(session.settings.folder, session.tenant)
+    return log_path(session.settings.folder, session.tenant)
 
 
-def _newest(folder: Path) -> Copy:
-    found = backups(folder)
+def _newest(folder: Path) -> BackupFile:
+    found = list_backups(folder)
     if not found:
         raise NotFound(f"no backup in {folder}", hint="Run `everloop backup` to make one.")
     return found[0]
 
 
-def _shape(copy: Copy) -> dict[str, object]:
+def _shape(copy: BackupFile) -> dict[str, object]:
     return {
         "path": copy.path,
         "made_at": copy.made_at,
@@ -117,16 +119,16 @@ def _shape(copy: Copy) -> dict[str, object]:
     }
 
 
-def _list(screen: Screen, found: list[Copy], folder: Path, session: Session) -> None:
+def _list(screen: Screen, found: list[BackupFile], folder: Path, session: Session) -> None:
     if not found:
-        screen.say(f"No backups in {folder}. Run `everloop backup` to make one.")
+        screen.paragraph(f"No backups in {folder}. Run `everloop backup` to make one.")
         return
-    screen.say((f"In {folder}:", FAINT))
+    screen.paragraph((f"In {folder}:", DIM))
     screen.table(
         ("created", "#records", "#bytes", "file"),
         [
             (
-                local_with_age(copy.made_at, session.now),
+                format_with_age(copy.made_at, session.now),
                 f"{copy.head:,}",
                 f"{copy.path.stat().st_size:,}",
                 copy.path.name,
@@ -136,9 +138,9 @@ def _list(screen: Screen, found: list[Copy], folder: Path, session: Session) -> 
     )
 
 
-def _draw_restored(screen: Screen, copy: Path, done: Restored) -> None:
-    screen.say(
+def _draw_restored(screen: Screen, copy: Path, done: RestoreResult) -> None:
+    screen.paragraph(
         ("Restored", GOOD), f" {copy.name}: {fact_tables.plural(done.head, 'record')}, verified."
     )
     if done.kept:
-        screen.say(f"The previous log is now {done.kept}.")
+        screen.paragraph(f"The previous log is now {done.kept}.")

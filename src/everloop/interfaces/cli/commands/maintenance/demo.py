@@ -5,7 +5,7 @@ from pathlib import Path
 
 from everloop.demo.load import load_demo
 from everloop.errors import Conflict, Invalid
-from everloop.interfaces.cli.output.screen import NAME, STRONG, Screen
+from everloop.interfaces.cli.output.screen import BOLD, NAME, Screen
 from everloop.interfaces.cli.session import Session
 
 FOLDER = "everloop-demo"
@@ -24,11 +24,11 @@ def demo(session: Session, args: Namespace) -> None:
         done = load_demo(folder, session.settings, session.world, progress)
 
     def draw(screen: Screen) -> None:
-        screen.say(
-            ("Created a year of sample data: ", STRONG),
+        screen.paragraph(
+            ("Created a year of sample data: ", BOLD),
             f"{done.messages:,} messages, {done.memories:,} memories, {done.lessons:,} lessons,"
             f" {done.summaries:,} summaries.",
         )
-        screen.say("To explore it: ", (f"everloop --home {folder} serve", NAME))
+        screen.paragraph("To explore it: ", (f"everloop --home {folder} serve", NAME))
 
-    session.answer(done, draw)
+    session.print_result(done, draw)

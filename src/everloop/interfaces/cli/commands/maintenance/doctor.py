@@ -5,34 +5,34 @@ from argparse import Namespace
 from rich.text import Text
 
 from everloop.adapters.machine import SystemMachine
-from everloop.doctor import Doctor, Examination, Finding
+from everloop.doctor import Doctor, DoctorReport, Finding
 from everloop.errors import Unavailable
 from everloop.interfaces.cli.output.exit_codes import EXIT_CODES
 from everloop.interfaces.cli.output.screen import (
     BAD,
-    FAINT,
+    BOLD,
+    DIM,
     GOOD,
     NAME,
-    STRONG,
     WARNING,
     Screen,
-    styled,
+    styled_text,
 )
 from everloop.interfaces.cli.session import Session
-from everloop.settings import FILE, Described, described
+from everloop.settings import FILE, SettingDescription, describe_settings
 
 MARKS = {
     "fine": ("✓", GOOD),
     "attention": ("!", WARNING),
-    "absent": ("·", FAINT),
+    "absent": ("·", DIM),
     "broken": ("✗", BAD),
 }
 
 
 def doctor(session: Session, _: Namespace) -> int | None:
     """Check the installation and suggest fixes."""
-    found = Doctor(session.settings, session.tenant, SystemMachine(), session.world).examine()
-    session.answer(
+    found = Doctor(session.settings, session.tenant, SystemMachine(), session.world).run_checks()
+    session.print_result(
         {"usable": found.usable, "findings": found.findings},
         lambda screen: _draw_findings(screen, found),
     )
@@ -41,40 +41,40 @@ def doctor(session: Session, _: Namespace) -> int | None:
 
 def settings(session: Session, _: Namespace) -> None:
     """List all settings and their values."""
-    rows = described(session.settings)
-    session.answer(rows, lambda screen: _draw_settings(screen, rows, session))
+    rows = describe_settings(session.settings)
+    session.print_result(rows, lambda screen: _draw_settings(screen, rows, session))
 
 
-def _draw_findings(screen: Screen, found: Examination) -> None:
+def _draw_findings(screen: Screen, found: DoctorReport) -> None:
     screen.table(
         ("", "", ""),
-        [(styled(MARKS[one.verdict]), one.topic, _describe(one)) for one in found.findings],
+        [(styled_text(MARKS[one.verdict]), one.topic, _describe(one)) for one in found.findings],
     )
-    screen.gap()
+    screen.blank_line()
     if not found.usable:
-        screen.say(("Everloop cannot run here yet. ", BAD), "Fix the lines marked ✗ first.")
+        screen.paragraph(("Everloop cannot run here yet. ", BAD), "Fix the lines marked ✗ first.")
     elif any(one.verdict == "attention" for one in found.findings):
-        screen.say(("Everloop is ready. ", GOOD), "Check the lines marked !.")
+        screen.paragraph(("Everloop is ready. ", GOOD), "Check the lines marked !.")
     else:
-        screen.say(("Everloop is ready.", GOOD))
+        screen.paragraph(("Everloop is ready.", GOOD))
 
 
 def _describe(finding: Finding) -> Text:
-    style = FAINT if finding.verdict == "absent" else ""
-    step = ("\n→ " + finding.next_step, STRONG) if finding.next_step else ""
-    return styled((finding.words, style), step)
+    style = DIM if finding.verdict == "absent" else ""
+    step = ("\n→ " + finding.next_step, BOLD) if finding.next_step else ""
+    return styled_text((finding.words, style), step)
 
 
-def _draw_settings(screen: Screen, rows: list[Described], session: Session) -> None:
+def _draw_settings(screen: Screen, rows: list[SettingDescription], session: Session) -> None:
     path = session.settings.folder / FILE
-    screen.say((f"Values come from the environment, {path}, or the defaults.", FAINT))
-    screen.say((f"Environment variable of {rows[-1].name}: {rows[-1].variable}.", FAINT))
+    screen.paragraph((f"Values come from the environment, {path}, or the defaults.", DIM))
+    screen.paragraph((f"Environment variable of {rows[-1].name}: {rows[-1].variable}.", DIM))
     screen.table(
         ("setting", "value", "meaning"),
         [
             (
-                styled((row.name, NAME)),
-                styled((str(row.value), "" if row.value == row.default else STRONG)),
+                styled_text((row.name, NAME)),
+                styled_text((str(row.value), "" if row.value == row.default else BOLD)),
                 row.meaning,
             )
             for row in rows

@@ -14,9 +14,9 @@ import msgspec
 
 from everloop.app import Engine
 from everloop.interfaces.cli import fact_tables
-from everloop.interfaces.cli.output.json_document import document
-from everloop.interfaces.cli.output.json_shapes import impact_of
-from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, STRONG, Screen
+from everloop.interfaces.cli.output.json_document import encode_document
+from everloop.interfaces.cli.output.json_shapes import impact_json
+from everloop.interfaces.cli.output.screen import BOLD, DIM, GOOD, NAME, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.log import Draft, Impact
 from everloop.log.integrity.verify import verify
@@ -48,7 +48,7 @@ def tour(session: Session, _: Namespace) -> None:
                 step()
             guide.farewell()
     if session.json:
-        session.stdout.write(document(guide.done))
+        session.stdout.write(encode_document(guide.done))
 
 
 class _Tour:
@@ -64,8 +64,8 @@ class _Tour:
         self._facts: list[int] = []
 
     def welcome(self) -> None:
-        self._screen.say(("Everloop stores everything in one append-only log.", STRONG))
-        self._screen.say((f"This tour uses a temporary one in {self._home}.", FAINT))
+        self._screen.paragraph(("Everloop stores everything in one append-only log.", BOLD))
+        self._screen.paragraph((f"This tour uses a temporary one in {self._home}.", DIM))
 
     def append(self) -> None:
         self._title("Append", "Record two facts by you, and one that an agent derives from them.")
@@ -118,17 +118,17 @@ class _Tour:
             f"{fact_tables.plural(len(impact.hides), 'fact')} are hidden on the new branch. Nothing"
             " is lost: they are still on the branch main, and we switch back to it now."
         )
-        self._log.stand("main", actor=USER)
-        self._record_step("rewind", impact=impact_of(impact, impact))
+        self._log.switch_branch("main", actor=USER)
+        self._record_step("rewind", impact=impact_json(impact, impact))
 
     def retract(self) -> None:
         allergy, _, menu = self._facts
         self._title("Retract", "Anna is not allergic after all. What else would change?")
         impact = self._log.preview_retract([allergy])
-        preview = fact_tables.preview(self._session, self._engine, impact, impact)
+        preview = fact_tables.load_preview(self._session, self._engine, impact, impact)
         fact_tables.draw_preview(self._screen, preview, lead=f"Preview of retracting {allergy}")
         receipt = self._log.retract([allergy], reason="a misunderstanding", actor=USER)
-        self._screen.gap()
+        self._screen.blank_line()
         self._show(upto=menu)
         self._say(f"Fact {menu} was derived from it, so it is retracted too.")
         undone = self._undo(receipt.position)
@@ -137,7 +137,7 @@ class _Tour:
             f" {fact_tables.plural(len(undone.restores), 'fact')} restored."
         )
         self._record_step(
-            "retract", impact=impact_of(impact, impact), undone=impact_of(undone, undone)
+            "retract", impact=impact_json(impact, impact), undone=impact_json(undone, undone)
         )
 
     def purge(self) -> None:
@@ -153,7 +153,7 @@ class _Tour:
             f"The secret was in the log files {before} times, and is there {after} times now."
             " Tombstones of the records stay, so the log can still be verified."
         )
-        self._record_step("purge", impact=impact_of(impact, impact), occurrences=[before, after])
+        self._record_step("purge", impact=impact_json(impact, impact), occurrences=[before, after])
 
     def verify(self) -> None:
         self._title("Verify", "Check every digest, then flip one byte in a copy.")
@@ -168,21 +168,21 @@ class _Tour:
         self._record_step("verify", ok=whole.ok, records=whole.records, damage_in_copy=damage)
 
     def farewell(self) -> None:
-        self._screen.gap()
-        self._screen.say(
-            ("The tour is over and its data is deleted.", STRONG), " To use your own log:"
+        self._screen.blank_line()
+        self._screen.paragraph(
+            ("The tour is over and its data is deleted.", BOLD), " To use your own log:"
         )
-        self._screen.say(("  everloop log note ", NAME), '"the first thing worth keeping"')
-        self._screen.say(("  everloop log tail ", NAME), " show the newest facts")
-        self._screen.say(("  everloop doctor   ", NAME), " check the installation")
+        self._screen.paragraph(("  everloop log note ", NAME), '"the first thing worth keeping"')
+        self._screen.paragraph(("  everloop log tail ", NAME), " show the newest facts")
+        self._screen.paragraph(("  everloop doctor   ", NAME), " check the installation")
 
     def _title(self, title: str, words: str) -> None:
-        self._screen.gap()
+        self._screen.blank_line()
         number = len(self.done) + 1
-        self._screen.say((f"{number}. {title}  ", f"{STRONG} {NAME}"), (words, STRONG))
+        self._screen.paragraph((f"{number}. {title}  ", f"{BOLD} {NAME}"), (words, BOLD))
 
     def _say(self, *parts: str | tuple[str, str]) -> None:
-        self._screen.say(*parts)
+        self._screen.paragraph(*parts)
 
     def _record_step(self, step: str, **results: Any) -> None:
         self.done.append({"step": step, **results})
@@ -208,10 +208,10 @@ class _Tour:
         before = (upto or self._log.head) + 1
         found = self._engine.ask(NewestFacts(limit=50, before=before, stream="*"))
         chosen = [one for one in found if not positions or one.record.position in positions]
-        fact_tables.facts(self._screen, chosen, self._session.now)
+        fact_tables.draw_facts(self._screen, chosen, self._session.now)
 
     def _branches(self) -> None:
-        fact_tables.branch_tree(self._screen, self._engine.ask(BranchList()))
+        fact_tables.draw_branches(self._screen, self._engine.ask(BranchList()))
 
     def _length(self, branch: str) -> int:
         return sum(1 for _ in self._log.read(FRIDAY, branch=branch))
@@ -227,7 +227,7 @@ class _Tour:
             stored = bytearray(copy.read_bytes())
             stored[stored.index(b"menu without nuts")] ^= 0x01
             copy.write_bytes(stored)
-            other = self._log.beside(copy)
+            other = self._log.open_other(copy)
             try:
                 return [msgspec.structs.asdict(one) for one in verify(other).damage]
             finally:

@@ -13,9 +13,9 @@ from everloop.log.integrity.verify import Verification, verify
 
 def verify_log(session: Session, _: Namespace) -> int | None:
     """Verify every digest and report damage."""
-    with session.looking() as engine, session.progress("verifying") as progress:
+    with session.open_for_reading() as engine, session.progress("verifying") as progress:
         found = verify(engine.log, progress)
-    session.answer(
+    session.print_result(
         {
             "ok": found.ok,
             "records": found.records,
@@ -29,12 +29,12 @@ def verify_log(session: Session, _: Namespace) -> int | None:
 
 def rebuild_views(session: Session, args: Namespace) -> None:
     """Rebuild views from the log."""
-    with session.engine() as engine, session.progress("rebuilding") as progress:
+    with session.open_engine() as engine, session.progress("rebuilding") as progress:
         names = rebuild(engine.log, args.views, progress)
         head = engine.log.head
-    session.answer(
+    session.print_result(
         {"views": names, "head": head},
-        lambda screen: screen.say(
+        lambda screen: screen.paragraph(
             ("Rebuilt", GOOD),
             f" {', '.join(names)} from {fact_tables.plural(head, 'record')}.",
         ),
@@ -45,18 +45,20 @@ def _draw_result(screen: Screen, found: Verification) -> None:
     records = fact_tables.plural(found.records, "record")
     what = f"{records} in {fact_tables.plural(found.streams, 'stream')}"
     if found.ok:
-        screen.say(("The log is intact", GOOD), f": {what}, all digests match.")
+        screen.paragraph(("The log is intact", GOOD), f": {what}, all digests match.")
         return
     headline = "An index is damaged" if found.only_indexes else "The log is damaged"
-    screen.say((headline, BAD), f". Checked {what} and found:")
+    screen.paragraph((headline, BAD), f". Checked {what} and found:")
     screen.table(
         ("#from", "#to", "problem"),
         [(str(damage.first), str(damage.last), damage.problem) for damage in found.damage],
     )
     if found.only_indexes:
-        screen.say("Next: run `everloop rebuild` to rebuild it from the log, which is intact.")
+        screen.paragraph(
+            "Next: run `everloop rebuild` to rebuild it from the log, which is intact."
+        )
         return
-    screen.say(
+    screen.paragraph(
         "Next: run `everloop restore` to restore a backup, or `everloop log export` to save what"
         " can still be read."
     )

@@ -3,16 +3,16 @@
 from argparse import Namespace
 
 from everloop.errors import NotFound
-from everloop.interfaces.cli.audience import principal_of, standpoint
-from everloop.interfaces.cli.commands.memory.recall import embed, question_of
+from everloop.interfaces.cli.audience import effective_principal, read_point
+from everloop.interfaces.cli.commands.memory.recall import embed_before_search, search_request
 from everloop.interfaces.cli.output import memory_items
-from everloop.interfaces.cli.output.screen import BAD, FAINT, GOOD, STRONG, Screen, styled
+from everloop.interfaces.cli.output.screen import BAD, BOLD, DIM, GOOD, Screen, styled_text
 from everloop.interfaces.cli.session import Session
-from everloop.memory.explain import Gate, Path, id_of, path
-from everloop.memory.projections.queries import asker
+from everloop.memory.explain import SearchGate, SearchPath, explain_item, resolve_id
+from everloop.memory.projections.queries import load_viewer
 
-MARKS = {"passed": ("✓", GOOD), "stopped": ("✗", BAD), "nothing": ("·", FAINT)}
-NAMES: dict[Gate, str] = {
+MARKS = {"passed": ("✓", GOOD), "stopped": ("✗", BAD), "nothing": ("·", DIM)}
+NAMES: dict[SearchGate, str] = {
     "here": "exists",
     "scope": "scope",
     "audience": "audience",
@@ -27,22 +27,22 @@ NAMES: dict[Gate, str] = {
 
 def explain(session: Session, args: Namespace) -> None:
     """Show how each step of the search treats a memory."""
-    principal = principal_of(session, args)
-    question = question_of(session, args)
-    with session.looking() as engine:
-        view = standpoint(session, engine, args)
-        embed(session, engine, question)
+    principal = effective_principal(session, args)
+    question = search_request(session, args)
+    with session.open_for_reading() as engine:
+        view = read_point(session, engine, args)
+        embed_before_search(session, engine, question)
         with engine.reading(**view) as reader:
-            item_id = id_of(reader, asker(reader, session.actor), args.item)
-        found = path(engine.memory, session.actor, principal, item_id, question, **view)
+            item_id = resolve_id(reader, load_viewer(reader, session.actor), args.item)
+        found = explain_item(engine.memory, session.actor, principal, item_id, question, **view)
     if found.item is None and found.verdict.reason == "unknown":
         raise NotFound(found.verdict.sentence, hint="Run `everloop memories` to list all memories.")
-    session.answer(
+    session.print_result(
         {
             "item_id": item_id,
             "principal": principal,
             "question": question.text,
-            "found": found.found,
+            "found": found.is_found,
             "reason": found.verdict.reason,
             "steps": found.steps,
             "why": found.verdict.why,
@@ -51,14 +51,14 @@ def explain(session: Session, args: Namespace) -> None:
     )
 
 
-def _draw(screen: Screen, session: Session, found: Path) -> None:
+def _draw(screen: Screen, session: Session, found: SearchPath) -> None:
     if found.item is not None:
-        memory_items.table(screen, [found.item], session.now)
-        screen.gap()
+        memory_items.draw_items(screen, [found.item], session.now)
+        screen.blank_line()
     screen.table(
         ("", "", ""),
         [
-            (styled(MARKS[step.state]), styled((NAMES[step.gate], STRONG)), step.sentence)
+            (styled_text(MARKS[step.state]), styled_text((NAMES[step.gate], BOLD)), step.sentence)
             for step in found.steps
         ],
     )

@@ -3,14 +3,14 @@
 from argparse import Namespace
 
 from everloop.errors import Forbidden, Invalid
-from everloop.interfaces.cli.audience import speaker
+from everloop.interfaces.cli.audience import command_context
 from everloop.interfaces.cli.output import memory_items
-from everloop.interfaces.cli.output.json_shapes import receipt_of
-from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, Screen, styled
-from everloop.interfaces.cli.output.times import local_with_age
+from everloop.interfaces.cli.output.json_shapes import receipt_json
+from everloop.interfaces.cli.output.screen import DIM, GOOD, NAME, Screen, styled_text
+from everloop.interfaces.cli.output.times import format_with_age
 from everloop.interfaces.cli.session import Session
 from everloop.log import Command
-from everloop.memory.browse.queries import Grant, grants
+from everloop.memory.browse.queries import Grant, current_grants
 from everloop.memory.model.commands import GrantAudience, RevokeAudience
 from everloop.memory.model.scopes import OWNER
 
@@ -21,9 +21,9 @@ def list_grants(session: Session, _: Namespace) -> None:
         raise Forbidden(
             f"{session.actor} cannot list who has access", hint="Only the user can, at a terminal."
         )
-    with session.looking() as engine, engine.reading() as reader:
-        granted = grants(reader)
-    session.answer(granted, lambda screen: _draw(screen, session, granted))
+    with session.open_for_reading() as engine, engine.reading() as reader:
+        granted = current_grants(reader)
+    session.print_result(granted, lambda screen: _draw(screen, session, granted))
 
 
 def allow(session: Session, args: Namespace) -> None:
@@ -44,35 +44,37 @@ def revoke(session: Session, args: Namespace) -> None:
 
 
 def _change(session: Session, principal: str, command: Command, done: str) -> None:
-    with session.engine() as engine:
-        receipt = engine.do(command, by=speaker(session))
+    with session.open_engine() as engine:
+        receipt = engine.do(command, by=command_context(session))
 
     def draw(screen: Screen) -> None:
         if not receipt.facts:
-            screen.say("No change: ", (principal, NAME), f" already {done}.")
+            screen.paragraph("No change: ", (principal, NAME), f" already {done}.")
             return
-        screen.say(("Done", GOOD), ": ", (principal, NAME), f" {done}.")
-        memory_items.undo(screen, [receipt.position])
+        screen.paragraph(("Done", GOOD), ": ", (principal, NAME), f" {done}.")
+        memory_items.draw_undo(screen, [receipt.position])
 
-    session.answer(receipt_of(receipt), draw)
+    session.print_result(receipt_json(receipt), draw)
 
 
 def _draw(screen: Screen, session: Session, granted: list[Grant]) -> None:
     if not granted:
-        screen.say("Only you have access. Run `everloop grants allow` to grant access to others.")
+        screen.paragraph(
+            "Only you have access. Run `everloop grants allow` to grant access to others."
+        )
         return
     if not screen.wide:
         for grant in granted:
-            since = local_with_age(grant.since, session.now)
-            screen.line(styled((grant.principal, NAME), (f"  {since}", FAINT)))
-            screen.say(f"  {', '.join(grant.scopes)}")
+            since = format_with_age(grant.since, session.now)
+            screen.line(styled_text((grant.principal, NAME), (f"  {since}", DIM)))
+            screen.paragraph(f"  {', '.join(grant.scopes)}")
         return
     screen.table(
         ("user or agent", "since", "scopes"),
         [
             (
-                styled((grant.principal, NAME)),
-                local_with_age(grant.since, session.now),
+                styled_text((grant.principal, NAME)),
+                format_with_age(grant.since, session.now),
                 ", ".join(grant.scopes),
             )
             for grant in granted

@@ -9,29 +9,29 @@ from everloop.interfaces.cli.fact_tables import plural
 from everloop.interfaces.cli.output import memory_items
 from everloop.interfaces.cli.output.screen import (
     BAD,
-    FAINT,
+    BOLD,
+    DIM,
     GOOD,
     NAME,
-    STRONG,
     WARNING,
     Screen,
-    styled,
+    styled_text,
 )
-from everloop.interfaces.cli.skipped_files import draw_troubles
-from everloop.memory.browse.queries import handle
-from everloop.memory.markdown.folder import Applied, Change, Plan, Trouble
+from everloop.interfaces.cli.skipped_files import draw_skipped
+from everloop.memory.browse.queries import short_id
+from everloop.memory.markdown.folder import AppliedChange, ImportPlan, PageChange, PageProblem
 
 MARKS = {"new": ("+", GOOD), "adopt": ("=", GOOD), "edit": ("~", WARNING), "retire": ("-", BAD)}
 
 
-class Import(msgspec.Struct):
+class ImportProgress(msgspec.Struct):
     """The progress of an import. If there are several new memories, they derive from `root`."""
 
     ids: set[str]
     planned: int
     root: int = 0
-    applied: list[Applied] = []
-    troubles: list[Trouble] = []
+    applied: list[AppliedChange] = []
+    troubles: list[PageProblem] = []
     notes: list[str] = []
     interrupted: bool = False
 
@@ -43,7 +43,9 @@ class Import(msgspec.Struct):
         return [*([self.root] if new and self.root else new), *filter(None, others)]
 
 
-def shape(planned: Plan, changes: Sequence[Change], done: Import) -> dict[str, object]:
+def import_json(
+    planned: ImportPlan, changes: Sequence[PageChange], done: ImportProgress
+) -> dict[str, object]:
     """The planned and applied changes of an import, as JSON."""
     return {
         "changes": [
@@ -68,25 +70,25 @@ def shape(planned: Plan, changes: Sequence[Change], done: Import) -> dict[str, o
     }
 
 
-def draw_plan(screen: Screen, planned: Plan, notes: Sequence[str], *, prune: bool) -> None:
+def draw_plan(screen: Screen, planned: ImportPlan, notes: Sequence[str], *, prune: bool) -> None:
     """Print the planned changes of an import."""
     changes = [*planned.changes, *(planned.deleted if prune else ())]
     if changes:
         _draw_changes(screen, changes)
-        screen.say((_meaning(changes), FAINT))
+        screen.paragraph((_meaning(changes), DIM))
     else:
-        screen.say(
-            ("Nothing to import", STRONG), f": {plural(planned.unchanged, 'file')} unchanged."
+        screen.paragraph(
+            ("Nothing to import", BOLD), f": {plural(planned.unchanged, 'file')} unchanged."
         )
     _draw_rest(screen, planned, notes, prune=prune)
 
 
-def _draw_changes(screen: Screen, changes: Sequence[Change]) -> None:
+def _draw_changes(screen: Screen, changes: Sequence[PageChange]) -> None:
     """Print planned changes, one per line, or on two lines in a narrow terminal."""
     rows = [
         (
-            styled(MARKS[change.action]),
-            styled((change.name or handle(change.item_id), NAME)),
+            styled_text(MARKS[change.action]),
+            styled_text((change.name or short_id(change.item_id), NAME)),
             ", ".join(change.what),
             change.title,
         )
@@ -97,18 +99,18 @@ def _draw_changes(screen: Screen, changes: Sequence[Change]) -> None:
         return
     for mark, name, what, title in rows:
         screen.line(Text(" ").join((mark, name)))
-        screen.line(styled("  ", (f"{what}  ", FAINT), title))
+        screen.line(styled_text("  ", (f"{what}  ", DIM), title))
 
 
-def _draw_rest(screen: Screen, planned: Plan, notes: Sequence[str], *, prune: bool) -> None:
+def _draw_rest(screen: Screen, planned: ImportPlan, notes: Sequence[str], *, prune: bool) -> None:
     """Print deleted and skipped files, and notes."""
     if planned.deleted and not prune:
         _draw_deleted(screen, planned.deleted)
-    draw_troubles(screen, planned.troubles, each="file", fate="not imported")
+    draw_skipped(screen, planned.troubles, each="file", fate="not imported")
     screen.notes(notes)
 
 
-def _meaning(changes: Sequence[Change]) -> str:
+def _meaning(changes: Sequence[PageChange]) -> str:
     """The legend of the marks that are shown."""
     meanings = {
         "new": "+ new memory; its ID is written into the file",
@@ -121,26 +123,28 @@ def _meaning(changes: Sequence[Change]) -> str:
     )
 
 
-def _draw_deleted(screen: Screen, deleted: Sequence[Change]) -> None:
+def _draw_deleted(screen: Screen, deleted: Sequence[PageChange]) -> None:
     were = "was" if len(deleted) == 1 else "were"
-    screen.say(
+    screen.paragraph(
         (f"{plural(len(deleted), 'file')} {were} deleted", WARNING),
         "; the memories are kept. Pass --prune to retire them.",
     )
     screen.table(
-        ("", ""), [(styled((handle(each.item_id), NAME)), each.title) for each in deleted], cut=True
+        ("", ""),
+        [(styled_text((short_id(each.item_id), NAME)), each.title) for each in deleted],
+        cut=True,
     )
 
 
-def draw_import(screen: Screen, after: Plan, done: Import, *, prune: bool) -> None:
+def draw_import(screen: Screen, after: ImportPlan, done: ImportProgress, *, prune: bool) -> None:
     """Print the result of an import, and how to undo it."""
     made = plural(len(done.applied), "change")
     if done.interrupted:
-        screen.say(
+        screen.paragraph(
             ("Interrupted", WARNING),
             f": {made} of {done.planned:,} made and saved. Run it again to resume.",
         )
     else:
-        screen.say(("Done", GOOD), f": {made}.")
+        screen.paragraph(("Done", GOOD), f": {made}.")
     _draw_rest(screen, after, done.notes, prune=prune)
-    memory_items.undo(screen, done.undo)
+    memory_items.draw_undo(screen, done.undo)

@@ -5,30 +5,36 @@ from argparse import Namespace
 from rich.text import Text
 
 from everloop.app import Engine
-from everloop.interfaces.cli.audience import narrowed, not_let_in, only, principal_of, standpoint
+from everloop.interfaces.cli.audience import (
+    build_filter,
+    effective_principal,
+    is_filtered,
+    missing_grant_notes,
+    read_point,
+)
 from everloop.interfaces.cli.output import memory_items
 from everloop.interfaces.cli.output.escape import one_line
-from everloop.interfaces.cli.output.screen import FAINT, NAME, STRONG, WARNING, Screen, styled
+from everloop.interfaces.cli.output.screen import BOLD, DIM, NAME, WARNING, Screen, styled_text
 from everloop.interfaces.cli.session import Session
-from everloop.memory.browse.queries import handle
-from everloop.memory.explain import REASONS
-from everloop.memory.retrieval.grouping import Abreast, side_by_side
-from everloop.memory.retrieval.results import Answer, Asked, Recalled, Why
+from everloop.memory.browse.queries import short_id
+from everloop.memory.explain import BOOST_REASONS
+from everloop.memory.retrieval.grouping import ContradictionGroup, group_contradictions
+from everloop.memory.retrieval.results import RankExplanation, SearchHit, SearchQuery, SearchResult
 
 MEASURES = {"words": "share of the query terms", "meaning": "similarity"}
 
 
 def recall(session: Session, args: Namespace) -> None:
     """Search memory and print the results."""
-    principal = principal_of(session, args)
-    question = question_of(session, args)
-    with session.looking() as engine:
-        view = standpoint(session, engine, args)
-        embed(session, engine, question)
+    principal = effective_principal(session, args)
+    question = search_request(session, args)
+    with session.open_for_reading() as engine:
+        view = read_point(session, engine, args)
+        embed_before_search(session, engine, question)
         answer = engine.memory.recall(principal, question, **view)
-        notes = [*answer.notes, *not_let_in(engine, principal)]
-    groups = side_by_side(answer.hits)
-    session.answer(
+        notes = [*answer.notes, *missing_grant_notes(engine, principal)]
+    groups = group_contradictions(answer.hits)
+    session.print_result(
         {
             "question": question.text,
             "principal": principal,
@@ -37,18 +43,20 @@ def recall(session: Session, args: Namespace) -> None:
             "contradictory": [[h.item.item_id for h in g.hits] for g in groups if g.contradictory],
             "notes": notes,
         },
-        lambda screen: _draw(screen, session, Answer(answer.hits, tuple(notes)), groups, args),
+        lambda screen: _draw(
+            screen, session, SearchResult(answer.hits, tuple(notes)), groups, args
+        ),
     )
 
 
-def question_of(session: Session, args: Namespace) -> Asked:
+def search_request(session: Session, args: Namespace) -> SearchQuery:
     """The search request that the options describe."""
-    return Asked(
-        " ".join(args.question), limit=args.limit, mode=args.mode, only=only(session, args)
+    return SearchQuery(
+        " ".join(args.question), limit=args.limit, mode=args.mode, only=build_filter(session, args)
     )
 
 
-def embed(session: Session, engine: Engine, question: Asked) -> None:
+def embed_before_search(session: Session, engine: Engine, question: SearchQuery) -> None:
     """Compute missing embeddings before a semantic search, up to a limit per command.
 
     The next search continues where this one stopped, and the notes say so. The index that the
@@ -64,14 +72,18 @@ def embed(session: Session, engine: Engine, question: Asked) -> None:
 
 
 def _draw(
-    screen: Screen, session: Session, answer: Answer, groups: list[Abreast], args: Namespace
+    screen: Screen,
+    session: Session,
+    answer: SearchResult,
+    groups: list[ContradictionGroup],
+    args: Namespace,
 ) -> None:
     question = " ".join(args.question)
     if groups:
         _table(screen, session, groups, question)
     else:
-        more = " Try again without filters." if narrowed(args) else ""
-        screen.say(f"No matches.{more}")
+        more = " Try again without filters." if is_filtered(args) else ""
+        screen.paragraph(f"No matches.{more}")
     if args.explain:
         shown = (hit for group in groups for hit in group.hits)
         for number, hit in enumerate(shown, start=1):
@@ -79,28 +91,32 @@ def _draw(
     if against := [group for group in groups if group.contradictory]:
         newest = all(group.newest_first for group in against)
         first = "the newest" if newest else "the best match"
-        screen.say((f"Results marked ≠ contradict each other; {first} comes first.", WARNING))
+        screen.paragraph((f"Results marked ≠ contradict each other; {first} comes first.", WARNING))
     screen.notes(answer.notes)
 
 
-def _table(screen: Screen, session: Session, groups: list[Abreast], question: str) -> None:
+def _table(
+    screen: Screen, session: Session, groups: list[ContradictionGroup], question: str
+) -> None:
     marked = [(hit, group.contradictory) for group in groups for hit in group.hits]
     heads = [_head(number, *each) for number, each in enumerate(marked, start=1)]
     if not screen.wide:
         for head, (hit, _) in zip(heads, marked, strict=True):
-            line = Text("  ").join((*head, memory_items.about(hit.item, session.now)))
+            line = Text("  ").join((*head, memory_items.item_details(hit.item, session.now)))
             screen.line(line)
-            screen.line(Text.assemble("    ", memory_items.said(hit.item, session.now, question)))
+            screen.line(
+                Text.assemble("    ", memory_items.item_line(hit.item, session.now, question))
+            )
         return
     screen.table(
         ("##", "id", "when", "scope", "match", "memory"),
         [
             (
                 *head,
-                styled((memory_items.when(hit.item.happened_at, session.now), FAINT)),
+                styled_text((memory_items.format_happened(hit.item.happened_at, session.now), DIM)),
                 one_line(hit.item.scope, memory_items.SCOPE_WIDTH),
-                styled((hit.source, FAINT)),
-                memory_items.said(hit.item, session.now, question),
+                styled_text((hit.source, DIM)),
+                memory_items.item_line(hit.item, session.now, question),
             )
             for head, (hit, _) in zip(heads, marked, strict=True)
         ],
@@ -108,23 +124,23 @@ def _table(screen: Screen, session: Session, groups: list[Abreast], question: st
     )
 
 
-def _head(number: int, hit: Recalled, contradictory: bool) -> tuple[Text, Text]:
+def _head(number: int, hit: SearchHit, contradictory: bool) -> tuple[Text, Text]:
     mark = ("≠ ", WARNING) if contradictory else ""
-    return styled(mark, (str(number), STRONG)), styled((handle(hit.item.item_id), NAME))
+    return styled_text(mark, (str(number), BOLD)), styled_text((short_id(hit.item.item_id), NAME))
 
 
-def _draw_score(screen: Screen, number: int, hit: Recalled) -> None:
-    screen.gap()
-    screen.say(
-        (str(number), STRONG),
+def _draw_score(screen: Screen, number: int, hit: SearchHit) -> None:
+    screen.blank_line()
+    screen.paragraph(
+        (str(number), BOLD),
         "  ",
-        (hit.item.title, STRONG),
+        (hit.item.title, BOLD),
         f"  {hit.why.points:.2f} points",
     )
-    screen.table(("", ""), [(styled((name, FAINT)), text) for name, text in reasons(hit.why)])
+    screen.table(("", ""), [(styled_text((name, DIM)), text) for name, text in reasons(hit.why)])
 
 
-def reasons(why: Why) -> list[tuple[str, str]]:
+def reasons(why: RankExplanation) -> list[tuple[str, str]]:
     """The score of a result per retriever and boost, as pairs of a name and a sentence."""
     legs = [
         (
@@ -135,6 +151,7 @@ def reasons(why: Why) -> list[tuple[str, str]]:
         for leg in why.legs
     ]
     boosts = [
-        ("  boost", f"{REASONS.get(name, name)}: {points:+.2f}") for name, points in why.boosts
+        ("  boost", f"{BOOST_REASONS.get(name, name)}: {points:+.2f}")
+        for name, points in why.boosts
     ]
     return [*legs, *boosts]

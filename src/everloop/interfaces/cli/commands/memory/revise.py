@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 from everloop.app import Engine
 from everloop.errors import Invalid
-from everloop.interfaces.cli.audience import speaker, the_item
-from everloop.interfaces.cli.commands.memory.remember import typed
+from everloop.interfaces.cli.audience import command_context, find_visible_item
+from everloop.interfaces.cli.commands.memory.remember import read_memory_text
 from everloop.interfaces.cli.output import memory_items
-from everloop.interfaces.cli.output.json_shapes import receipt_of
+from everloop.interfaces.cli.output.json_shapes import receipt_json
 from everloop.interfaces.cli.output.screen import GOOD, NAME, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.log import Command, Receipt
-from everloop.memory.browse.queries import handle
+from everloop.memory.browse.queries import short_id
 from everloop.memory.model.commands import PinItem, RateItem, ReviseItem, UnpinItem
-from everloop.memory.projections.queries import Item, asker
+from everloop.memory.projections.queries import Item, load_viewer
 
 
 class _Change(NamedTuple):
@@ -32,7 +32,7 @@ def revise(session: Session, args: Namespace) -> None:
     if args.everyone and args.witness:
         raise Invalid("--everyone and --witness cannot be combined", hint="Use one of them.")
     witnesses = tuple(args.witness) if args.witness or args.everyone else None
-    text = None if args.text is None else typed(session, [args.text])
+    text = None if args.text is None else read_memory_text(session, [args.text])
     given = (args.title, text, args.scope, witnesses)
     if all(part is None for part in given):
         raise Invalid(
@@ -72,16 +72,20 @@ def _change(
     session: Session, name: str, command: Callable[[Item], Command | None], done: str
 ) -> None:
     """Run one command on a memory that the actor may see, if there is anything to do."""
-    with session.engine() as engine:
-        item = the_item(session, engine, name)
+    with session.open_engine() as engine:
+        item = find_visible_item(session, engine, name)
         wanted = command(item)
-        receipt = engine.do(wanted, by=speaker(session)) if wanted else _empty_receipt(engine, item)
-        now = the_item(session, engine, item.item_id)
+        receipt = (
+            engine.do(wanted, by=command_context(session))
+            if wanted
+            else _empty_receipt(engine, item)
+        )
+        now = find_visible_item(session, engine, item.item_id)
         with engine.reading() as reader:
-            gone = memory_items.gave_way(reader, asker(reader, session.actor), receipt)
+            gone = memory_items.evicted_pins(reader, load_viewer(reader, session.actor), receipt)
     changed = _Change(now, receipt, gone, rated=isinstance(wanted, RateItem))
-    session.answer(
-        {**receipt_of(receipt), "item": now, "gave_way": [each.item_id for each in gone]},
+    session.print_result(
+        {**receipt_json(receipt), "item": now, "gave_way": [each.item_id for each in gone]},
         lambda screen: _draw(screen, session, changed, done),
     )
 
@@ -95,9 +99,9 @@ def _empty_receipt(engine: Engine, item: Item) -> Receipt:
 def _draw(screen: Screen, session: Session, changed: _Change, done: str) -> None:
     item, receipt = changed.item, changed.receipt
     if not receipt.facts:
-        screen.say("No change needed: ", (handle(item.item_id), NAME), ".")
+        screen.paragraph("No change needed: ", (short_id(item.item_id), NAME), ".")
         return
-    screen.say((done, GOOD), ":")
-    memory_items.table(screen, [item], session.now)
-    memory_items.draw_pins(screen, item, changed.gave_way, rated=changed.rated)
-    memory_items.undo(screen, [receipt.facts[0].position])
+    screen.paragraph((done, GOOD), ":")
+    memory_items.draw_items(screen, [item], session.now)
+    memory_items.draw_pin_changes(screen, item, changed.gave_way, rated=changed.rated)
+    memory_items.draw_undo(screen, [receipt.facts[0].position])

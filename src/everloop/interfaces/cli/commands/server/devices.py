@@ -4,14 +4,14 @@ from argparse import Namespace
 
 from everloop.access import credentials
 from everloop.access.commands import RenameDevice, RevokeDevice
-from everloop.access.decide import check_user
+from everloop.access.decide import require_user
 from everloop.access.state import Device
 from everloop.errors import NotFound
-from everloop.interfaces.cli.audience import check_reads_all, speaker
-from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, Screen, styled
-from everloop.interfaces.cli.output.times import local_with_age
+from everloop.interfaces.cli.audience import check_can_read_everything, command_context
+from everloop.interfaces.cli.output.screen import DIM, GOOD, NAME, Screen, styled_text
+from everloop.interfaces.cli.output.times import format_with_age
 from everloop.interfaces.cli.session import Session
-from everloop.log.model.record import moment
+from everloop.log.model.record import from_microseconds
 
 
 def pair(session: Session, _: Namespace) -> None:
@@ -20,41 +20,41 @@ def pair(session: Session, _: Namespace) -> None:
     Raises:
         Forbidden: not at a terminal; a paired device acts as the user.
     """
-    check_user(session.actor, "pair a device")
+    require_user(session.actor, "pair a device")
     lives_s = session.settings.serve.code_lives_s
-    with session.engine() as engine:
-        code = credentials.new_code(
-            engine.log, engine, engine.world, speaker(session), lives_s=lives_s
+    with session.open_engine() as engine:
+        code = credentials.make_pairing_code(
+            engine.log, engine, engine.world, command_context(session), lives_s=lives_s
         )
     path = f"/#pair={code}"
 
     def draw(screen: Screen) -> None:
         minutes = lives_s // 60
-        screen.say(f"Enter this code on the device within {minutes} minutes: ", (code, NAME))
-        screen.say(
+        screen.paragraph(f"Enter this code on the device within {minutes} minutes: ", (code, NAME))
+        screen.paragraph(
             "Or open the address of `everloop serve` on the device, followed by ", (path, NAME)
         )
 
-    session.answer({"code": code, "path": path, "lives_s": lives_s}, draw)
+    session.print_result({"code": code, "path": path, "lives_s": lives_s}, draw)
 
 
 def list_devices(session: Session, _: Namespace) -> None:
     """List signed-in devices."""
-    with session.looking() as engine:
-        check_reads_all(session, engine)
+    with session.open_for_reading() as engine:
+        check_can_read_everything(session, engine)
         known = sorted(
-            credentials.doors(engine.log).devices.values(), key=lambda one: -one.position
+            credentials.load_access(engine.log).devices.values(), key=lambda one: -one.position
         )
     rows = [
         {
             "device_id": one.device_id,
             "name": one.name,
             "way": one.way,
-            "since": moment(one.since_us),
+            "since": from_microseconds(one.since_us),
         }
         for one in known
     ]
-    session.answer(rows, lambda screen: _draw(screen, session, known))
+    session.print_result(rows, lambda screen: _draw(screen, session, known))
 
 
 def revoke(session: Session, args: Namespace) -> None:
@@ -63,25 +63,25 @@ def revoke(session: Session, args: Namespace) -> None:
     Raises:
         Forbidden: not at a terminal; scripts and agents cannot sign out devices.
     """
-    check_user(session.actor, "revoke a device")  # first, so that the error reveals no device
-    with session.engine() as engine:
-        known = _find_device(credentials.doors(engine.log).devices, args.device)
-        engine.do(RevokeDevice(known.device_id), by=speaker(session))
-    session.answer(
+    require_user(session.actor, "revoke a device")  # first, so that the error reveals no device
+    with session.open_engine() as engine:
+        known = _find_device(credentials.load_access(engine.log).devices, args.device)
+        engine.do(RevokeDevice(known.device_id), by=command_context(session))
+    session.print_result(
         {"device_id": known.device_id, "revoked": True},
-        lambda screen: screen.say(("Signed out", GOOD), ": ", (known.name, NAME), "."),
+        lambda screen: screen.paragraph(("Signed out", GOOD), ": ", (known.name, NAME), "."),
     )
 
 
 def rename(session: Session, args: Namespace) -> None:
     """Rename a device."""
-    check_user(session.actor, "rename a device")
-    with session.engine() as engine:
-        known = _find_device(credentials.doors(engine.log).devices, args.device)
-        engine.do(RenameDevice(known.device_id, args.name), by=speaker(session))
-    session.answer(
+    require_user(session.actor, "rename a device")
+    with session.open_engine() as engine:
+        known = _find_device(credentials.load_access(engine.log).devices, args.device)
+        engine.do(RenameDevice(known.device_id, args.name), by=command_context(session))
+    session.print_result(
         {"device_id": known.device_id, "name": args.name},
-        lambda screen: screen.say(("Renamed", GOOD), " to ", (args.name, NAME), "."),
+        lambda screen: screen.paragraph(("Renamed", GOOD), " to ", (args.name, NAME), "."),
     )
 
 
@@ -98,15 +98,15 @@ def _find_device(devices: dict[str, Device], name: str) -> Device:
 
 def _draw(screen: Screen, session: Session, known: list[Device]) -> None:
     if not known:
-        screen.say("No devices. Run `everloop pair` to sign one in.")
+        screen.paragraph("No devices. Run `everloop pair` to sign one in.")
         return
     screen.table(
         ("device", "id", "since", "signed in with"),
         [
             (
-                styled((one.name, NAME)),
-                styled((one.device_id, FAINT)),
-                local_with_age(moment(one.since_us), session.now),
+                styled_text((one.name, NAME)),
+                styled_text((one.device_id, DIM)),
+                format_with_age(from_microseconds(one.since_us), session.now),
                 one.way,
             )
             for one in known

@@ -12,20 +12,20 @@ from typing import Final
 import msgspec
 
 from everloop.adapters.capture.folder import CaptureFolder
-from everloop.adapters.capture.transcript_turns import hear_transcript
+from everloop.adapters.capture.transcript_turns import detect_transcript_feedback
 from everloop.adapters.claude_code_config import CONTEXT_CHARACTERS_MAX, HOST
 from everloop.app import Engine
 from everloop.errors import EverloopError, Invalid
-from everloop.host_admission import admit, host_of
+from everloop.host_admission import admit_host, host_actor
 from everloop.interfaces.cli.output.exit_codes import DONE
-from everloop.interfaces.cli.output.json_document import document
+from everloop.interfaces.cli.output.json_document import encode_document
 from everloop.interfaces.cli.session import Session
 from everloop.lessons.capture.entries import project_scope
-from everloop.lessons.capture.service import CAPTURE, Catcher
-from everloop.lessons.manifest.manifest import Wish
+from everloop.lessons.capture.service import CAPTURE_ACTOR, CaptureService
+from everloop.lessons.manifest.manifest import ManifestRequest
 from everloop.log import Context
 from everloop.memory.projections.queries import Filter
-from everloop.memory.retrieval.results import Mode
+from everloop.memory.retrieval.results import SearchMode
 from everloop.ports import Model
 from everloop.settings import HookSettings, Settings
 
@@ -59,10 +59,10 @@ def hook(session: Session, args: Namespace) -> int:
     try:
         context = _handle(session, "".join(args.event[:1]))
     except (EverloopError, OSError, msgspec.MsgspecError, ValueError) as problem:
-        session.aside.say(f"everloop hook: {problem}")
+        session.error_screen.paragraph(f"everloop hook: {problem}")
         return DONE
     if context:
-        session.stdout.write(document(context))
+        session.stdout.write(encode_document(context))
     return DONE
 
 
@@ -71,17 +71,17 @@ def _handle(session: Session, event: str) -> dict[str, object]:
         raise Invalid(f"unknown event {event!r}; run `everloop install {HOST}` again")
     data = msgspec.json.decode(session.stdin.read(INPUT_MAX) or "{}", type=_HookInput)
     name, handler = EVENTS[event]
-    with session.engine() as engine:
-        by = Context(actor=host_of(HOST), tenant=session.tenant, session=data.session_id)
-        admit(engine, by.actor, session.settings.doors)
-        scopes = tuple(dict.fromkeys((scope_of(data.cwd), "user", "global")))
+    with session.open_engine() as engine:
+        by = Context(actor=host_actor(HOST), tenant=session.tenant, session=data.session_id)
+        admit_host(engine, by.actor, session.settings.doors)
+        scopes = tuple(dict.fromkeys((folder_scope(data.cwd), "user", "global")))
         text = handler(engine, _HookEvent(data, by, scopes, session.settings))
     if not (added := _fit_budget(text, session.settings.hooks)):
         return {}
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": added}}
 
 
-def scope_of(folder: str) -> str:
+def folder_scope(folder: str) -> str:
     """The project scope of a folder, named after the Git repository that contains it."""
     path = Path(folder) if folder else Path.cwd()
     around = (each for each in (path, *path.parents) if (each / ".git").exists())
@@ -90,8 +90,8 @@ def scope_of(folder: str) -> str:
 
 def _session_start(engine: Engine, event: _HookEvent) -> str:
     """The context at the start of a session: lessons, skills, personas, teams."""
-    wish = Wish(statuses=("promoted", "active"), scopes=event.scopes)
-    return engine.herald.manifest(wish, by=event.by).text
+    wish = ManifestRequest(statuses=("promoted", "active"), scopes=event.scopes)
+    return engine.herald.build(wish, by=event.by).text
 
 
 def _prompt(engine: Engine, event: _HookEvent) -> str:
@@ -99,27 +99,27 @@ def _prompt(engine: Engine, event: _HookEvent) -> str:
     text, hooks = event.data.prompt.strip(), event.settings.hooks
     if len(text) < hooks.prompt_characters_min or not hooks.recall_limit:
         return ""
-    wish = Wish(
+    wish = ManifestRequest(
         lesson_limit=0,
         record=False,
         preview_characters=PREVIEW,
         memory_query=text[:QUERY_MAX],
         memory_limit=hooks.recall_limit,
         memory_only=Filter(scopes=event.scopes),
-        memory_mode=msgspec.convert(hooks.recall_mode, Mode),
+        memory_mode=msgspec.convert(hooks.recall_mode, SearchMode),
         memory_similarity_min=hooks.similarity_min,
         skills=(),
         personas=(),
         teams=(),
     )
-    return engine.herald.manifest(wish, by=event.by).text
+    return engine.herald.build(wish, by=event.by).text
 
 
 def _capture(engine: Engine, event: _HookEvent) -> str:
     """Read the transcript: corrections become proposed lessons, sentiment becomes feedback."""
     if event.data.transcript_path:
-        catcher = Catcher(engine.log, engine)
-        admit(engine, CAPTURE, event.settings.doors)
+        catcher = CaptureService(engine.log, engine)
+        admit_host(engine, CAPTURE_ACTOR, event.settings.doors)
         path, limits = Path(event.data.transcript_path), event.settings.capture
         CaptureFolder(path, catcher, limits, scope=event.scopes[0]).read()
         _record_feedback(engine, event, path)
@@ -131,12 +131,12 @@ def _record_feedback(engine: Engine, event: _HookEvent, path: Path) -> None:
     model: Model | None = None
     if event.settings.models.classifier:
         from everloop.adapters.models.discovery import (  # noqa: PLC0415 - slow, rarely configured
-            chosen_model,
+            choose_model,
         )
 
-        model = chosen_model(event.settings.models, "classifier")
+        model = choose_model(event.settings.models, "classifier")
     limits = event.settings.sentiment
-    hear_transcript(engine.listener(model), engine.log, path, by=event.by, limits=limits)
+    detect_transcript_feedback(engine.listener(model), engine.log, path, by=event.by, limits=limits)
 
 
 def _fit_budget(text: str, hooks: HookSettings) -> str:

@@ -3,32 +3,32 @@
 from argparse import Namespace
 
 from everloop.access import credentials
-from everloop.interfaces.cli.audience import check_reads_all, speaker
-from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, STRONG, Screen, styled
-from everloop.interfaces.cli.output.times import local_with_age
+from everloop.interfaces.cli.audience import check_can_read_everything, command_context
+from everloop.interfaces.cli.output.screen import BOLD, DIM, GOOD, NAME, Screen, styled_text
+from everloop.interfaces.cli.output.times import format_with_age
 from everloop.interfaces.cli.session import Session
-from everloop.lessons.projections.hosts import HostStanding
+from everloop.lessons.projections.hosts import HostTrust
 
 
 def list_hosts(session: Session, _: Namespace) -> None:
     """List the hosts that were trusted or distrusted."""
-    with session.looking() as engine:
-        check_reads_all(session, engine)
+    with session.open_for_reading() as engine:
+        check_can_read_everything(session, engine)
         known = engine.lessons.hosts()
-    session.answer(known, lambda screen: _draw(screen, session, known))
+    session.print_result(known, lambda screen: _draw(screen, session, known))
 
 
 def trust(session: Session, args: Namespace) -> None:
     """Trust a host to report the user's feedback."""
-    with session.engine() as engine:
-        changed = engine.lessons.trust(args.host, by=speaker(session))
+    with session.open_engine() as engine:
+        changed = engine.lessons.trust(args.host, by=command_context(session))
     _answer(session, args.host, "is trusted to report your feedback", changed=changed, trusted=True)
 
 
 def distrust(session: Session, args: Namespace) -> None:
     """Stop trusting a host. Feedback that it reported before no longer counts either."""
-    with session.engine() as engine:
-        changed = engine.lessons.distrust(args.host, by=speaker(session))
+    with session.open_engine() as engine:
+        changed = engine.lessons.distrust(args.host, by=command_context(session))
     _answer(
         session, args.host, "is not trusted to report your feedback", changed=changed, trusted=False
     )
@@ -40,44 +40,44 @@ def token(session: Session, args: Namespace) -> None:
     Raises:
         Forbidden: not at a terminal.
     """
-    with session.engine() as engine:
-        by = speaker(session)
-        given = credentials.give_token(engine.log, engine, engine.world, args.host, by)
+    with session.open_engine() as engine:
+        by = command_context(session)
+        given = credentials.issue_host_token(engine.log, engine, engine.world, args.host, by)
     place = session.settings.serve
-    own = f"https://{place.names[0]}" if place.secure and place.names else ""
+    own = f"https://{place.host_names[0]}" if place.secure and place.host_names else ""
     address = f"{own or f'http://127.0.0.1:{place.port}'}/mcp"
     header = f"Authorization: Bearer {given.text}"
     document = {"host": args.host, "device_id": given.device_id, "token": given.text}
 
     def draw(screen: Screen) -> None:
-        screen.say("This token is shown once. It gives access as ", (args.host, NAME), ".")
-        screen.say((given.text, STRONG))
-        screen.say("For Claude Code, while `everloop serve` is running:")
+        screen.paragraph("This token is shown once. It gives access as ", (args.host, NAME), ".")
+        screen.paragraph((given.text, BOLD))
+        screen.paragraph("For Claude Code, while `everloop serve` is running:")
         line = f'claude mcp add --transport http everloop {address} --header "{header}"'
         session.stdout.write(f"{line}\n")  # unwrapped, so that it can be copied
 
-    session.answer({**document, "url": address}, draw)
+    session.print_result({**document, "url": address}, draw)
 
 
 def _answer(session: Session, host: str, done: str, *, changed: bool, trusted: bool) -> None:
     def draw(screen: Screen) -> None:
         how = ("Done", GOOD) if changed else "No change"
-        screen.say(how, ": ", (host, NAME), f" {done}.")
+        screen.paragraph(how, ": ", (host, NAME), f" {done}.")
 
-    session.answer({"host": host, "trusted": trusted, "changed": changed}, draw)
+    session.print_result({"host": host, "trusted": trusted, "changed": changed}, draw)
 
 
-def _draw(screen: Screen, session: Session, known: list[HostStanding]) -> None:
+def _draw(screen: Screen, session: Session, known: list[HostTrust]) -> None:
     if not known:
-        screen.say("No trusted hosts. Run `everloop hosts trust NAME` to trust one.")
+        screen.paragraph("No trusted hosts. Run `everloop hosts trust NAME` to trust one.")
         return
     screen.table(
         ("host", "since", "status"),
         [
             (
-                styled((each.host, NAME)),
-                local_with_age(each.since, session.now),
-                styled(("trusted", GOOD) if each.trusted else ("not trusted", FAINT)),
+                styled_text((each.host, NAME)),
+                format_with_age(each.since, session.now),
+                styled_text(("trusted", GOOD) if each.trusted else ("not trusted", DIM)),
             )
             for each in known
         ],

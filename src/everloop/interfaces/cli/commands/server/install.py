@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from everloop.adapters import claude_code_config
-from everloop.adapters.claude_code_config import HOST, Change, Files
+from everloop.adapters.claude_code_config import HOST, ConfigChange, ConfigFiles
 from everloop.errors import Unavailable
-from everloop.interfaces.cli.audience import speaker
+from everloop.interfaces.cli.audience import command_context
 from everloop.interfaces.cli.output.exit_codes import DECLINED, DONE
-from everloop.interfaces.cli.output.screen import BAD, FAINT, GOOD, NAME, STRONG, Screen
+from everloop.interfaces.cli.output.screen import BAD, BOLD, DIM, GOOD, NAME, Screen
 from everloop.interfaces.cli.session import USER, Session
 from everloop.settings import Settings
 
@@ -24,11 +24,11 @@ def install(session: Session, args: Namespace) -> int:
     """Add Everloop to Claude Code's settings, or remove it; asks first, and asks about trust."""
     where = _files(args)
     if args.uninstall:
-        changes = claude_code_config.uninstalled(where)
+        changes = claude_code_config.plan_uninstall(where)
     else:
         _check_mcp_installed()
-        changes = claude_code_config.installed(where, _command(session, args))
-    if changes and not session.agreed(lambda s: _draw_diffs(s, changes), "Apply these changes?"):
+        changes = claude_code_config.plan_install(where, _command(session, args))
+    if changes and not session.confirm(lambda s: _draw_diffs(s, changes), "Apply these changes?"):
         return DECLINED
     for change in changes:
         change.write()
@@ -39,7 +39,7 @@ def install(session: Session, args: Namespace) -> int:
         "changed": [str(change.path) for change in changes],
         "trusted": trusted,
     }
-    session.answer(answer, lambda screen: _draw(screen, changes, args, trusted))
+    session.print_result(answer, lambda screen: _draw(screen, changes, args, trusted))
     return DONE
 
 
@@ -51,8 +51,8 @@ def _check_mcp_installed() -> None:
         )
 
 
-def _files(args: Namespace) -> Files:
-    return claude_code_config.files(args.scope, home=Path.home(), project=Path.cwd())
+def _files(args: Namespace) -> ConfigFiles:
+    return claude_code_config.config_files(args.scope, home=Path.home(), project=Path.cwd())
 
 
 def _command(session: Session, args: Namespace) -> list[str]:
@@ -72,13 +72,13 @@ def _ask_trust(session: Session, *, new: bool) -> bool:
 
     Asks only the user, and only when the settings changed: installing again asks nothing.
     """
-    with session.engine() as engine:
+    with session.open_engine() as engine:
         known = {host.host: host.trusted for host in engine.lessons.hosts()}
-        if known.get(HOST) or session.actor != USER or not (new and session.asks):
+        if known.get(HOST) or session.actor != USER or not (new and session.interactive):
             return known.get(HOST, False)
-        if HOST in known or not session.agreed(_draw_trust, f"Trust {HOST}?", no="Not trusted."):
+        if HOST in known or not session.confirm(_draw_trust, f"Trust {HOST}?", no="Not trusted."):
             return False
-        engine.lessons.trust(HOST, by=speaker(session))
+        engine.lessons.trust(HOST, by=command_context(session))
     return True
 
 
@@ -86,12 +86,12 @@ def _is_trusted(session: Session) -> bool:
     """Whether the user trusts the host, without creating a data home."""
     if not session.settings.folder.exists():
         return False
-    with session.engine() as engine:
+    with session.open_engine() as engine:
         return any(host.host == HOST and host.trusted for host in engine.lessons.hosts())
 
 
 def _draw_trust(screen: Screen) -> None:
-    screen.say(
+    screen.paragraph(
         "Do you trust ", (HOST, NAME), " to report your feedback? If you do, positive feedback that"
         " it reports counts as yours for promotion, and it may activate and discard lessons and"
         " install packs in your name. Agents that run in it can do the same. If you do not, its"
@@ -99,27 +99,31 @@ def _draw_trust(screen: Screen) -> None:
     )  # fmt: skip
 
 
-def _draw_diffs(screen: Screen, changes: list[Change]) -> None:
-    styles = {"+": GOOD, "-": BAD, "@": FAINT}
+def _draw_diffs(screen: Screen, changes: list[ConfigChange]) -> None:
+    styles = {"+": GOOD, "-": BAD, "@": DIM}
     for change in changes:
         for line in change.diff:
-            screen.say((line, styles.get(line[:1], "")))
+            screen.paragraph((line, styles.get(line[:1], "")))
         if change.after is None:
-            screen.say((f"{change.path} will be deleted: it contains nothing else.", STRONG))
-        screen.gap()
+            screen.paragraph((f"{change.path} will be deleted: it contains nothing else.", BOLD))
+        screen.blank_line()
 
 
-def _draw(screen: Screen, changes: list[Change], args: Namespace, trusted: bool) -> None:
+def _draw(screen: Screen, changes: list[ConfigChange], args: Namespace, trusted: bool) -> None:
     done = "Removed from " if args.uninstall else "Installed into "
     if not changes:
-        screen.say("No changes needed.")
+        screen.paragraph("No changes needed.")
     for change in changes:
-        screen.say((done, GOOD), str(change.path))
+        screen.paragraph((done, GOOD), str(change.path))
     if args.uninstall:
         if trusted:
-            screen.say(f"The host is still trusted. To change that: everloop hosts distrust {HOST}")
+            screen.paragraph(
+                f"The host is still trusted. To change that: everloop hosts distrust {HOST}"
+            )
         return
     again = shlex.join(["everloop", "install", HOST, "--scope", args.scope, "--uninstall"])
-    screen.say("To undo: ", (again, NAME))
+    screen.paragraph("To undo: ", (again, NAME))
     if not trusted:
-        screen.say(f"To count the feedback that it reports as yours: everloop hosts trust {HOST}")
+        screen.paragraph(
+            f"To count the feedback that it reports as yours: everloop hosts trust {HOST}"
+        )

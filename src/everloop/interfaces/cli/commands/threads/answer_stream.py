@@ -13,7 +13,7 @@ import msgspec
 
 from everloop.errors import EverloopError
 from everloop.log import Fact
-from everloop.running import Running
+from everloop.services import Services
 from everloop.thread.model.events import (
     AnswerGiven,
     AnswerSaved,
@@ -22,25 +22,25 @@ from everloop.thread.model.events import (
     TurnLeftUncertain,
     TurnStopped,
 )
-from everloop.thread.service import Sent
+from everloop.thread.service import SentMessage
 from everloop.turns.live import LiveText
 
-End = AnswerGiven | TurnStopped | TurnFailed | TurnLeftUncertain
+TurnEnd = AnswerGiven | TurnStopped | TurnFailed | TurnLeftUncertain
 WAKE_S = 0.2  # a Ctrl-C just before a wait begins does not interrupt it
 
 
-class Tool(msgspec.Struct, frozen=True):
+class ToolNotice(msgspec.Struct, frozen=True):
     """A tool call during the turn."""
 
     name: str
     failed: bool
 
 
-class Hearing:
+class AnswerStream:
     """The stream of one turn. Not thread-safe."""
 
-    def __init__(self, running: Running, sent: Sent) -> None:
-        self.end: End | None = None
+    def __init__(self, running: Services, sent: SentMessage) -> None:
+        self.end: TurnEnd | None = None
         self._running, self._sent = running, sent
         self._queue: SimpleQueue[LiveText | Fact] = SimpleQueue()
         self._stop = threading.Event()
@@ -52,7 +52,7 @@ class Hearing:
         self._yielded = 0
         self._saved = 0
 
-    def pieces(self) -> Iterator[str | Tool]:
+    def pieces(self) -> Iterator[str | ToolNotice]:
         """Yield text as it arrives, and tool calls, until the turn ends."""
         while self.end is None:
             with suppress(Empty):
@@ -64,19 +64,19 @@ class Hearing:
         self._stop.set()
         self._thread.join()
 
-    def _piece(self, item: LiveText | Fact) -> Iterator[str | Tool]:
+    def _piece(self, item: LiveText | Fact) -> Iterator[str | ToolNotice]:
         if isinstance(item, LiveText):
             yield from self._new(item.offset, item.text)
         else:
             yield from self._fact(item)
 
-    def _fact(self, fact: Fact) -> Iterator[str | Tool]:
+    def _fact(self, fact: Fact) -> Iterator[str | ToolNotice]:
         match fact.event:
             case AnswerSaved(text=text):
                 yield from self._new(self._saved, text)
                 self._saved += len(text)
             case ToolUsed(name=name, failed=failed):
-                yield Tool(name, failed)
+                yield ToolNotice(name, failed)
             case AnswerGiven() | TurnStopped() | TurnFailed() | TurnLeftUncertain() as end:
                 yield from self._new(0, end.text)
                 self.end = end
@@ -99,5 +99,5 @@ class Hearing:
             for fact in self._running.engine.follow(after=self._sent.position, stop=self._stop):
                 if getattr(fact.event, "turn_id", "") == self._sent.turn_id:
                     self._queue.put(fact)
-                    if isinstance(fact.event, End):
+                    if isinstance(fact.event, TurnEnd):
                         return

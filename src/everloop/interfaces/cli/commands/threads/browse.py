@@ -5,43 +5,57 @@ from collections.abc import Sequence
 
 from everloop.app import Engine
 from everloop.errors import Invalid, NotFound
-from everloop.interfaces.cli.audience import check_reads_all, not_let_in, speaker
-from everloop.interfaces.cli.commands.memory.recall import embed
-from everloop.interfaces.cli.output.json_shapes import receipt_of
-from everloop.interfaces.cli.output.memory_items import highlighted
-from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
-from everloop.interfaces.cli.output.times import local, local_short
-from everloop.interfaces.cli.parsing.dates import moment_of
+from everloop.interfaces.cli.audience import (
+    check_can_read_everything,
+    command_context,
+    missing_grant_notes,
+)
+from everloop.interfaces.cli.commands.memory.recall import embed_before_search
+from everloop.interfaces.cli.output.json_shapes import receipt_json
+from everloop.interfaces.cli.output.memory_items import highlight
+from everloop.interfaces.cli.output.screen import (
+    BOLD,
+    DIM,
+    GOOD,
+    NAME,
+    WARNING,
+    Screen,
+    styled_text,
+)
+from everloop.interfaces.cli.output.times import format_local, format_short
+from everloop.interfaces.cli.parsing.dates import parse_time
 from everloop.interfaces.cli.session import Session
 from everloop.memory.projections.queries import Filter
-from everloop.memory.retrieval.results import Asked
+from everloop.memory.retrieval.results import SearchQuery
 from everloop.thread.model.commands import ArchiveThread, RenameThread, RestoreThread
 from everloop.thread.queries import threads as browsing
-from everloop.thread.queries.threads import Message, Thread
-from everloop.thread.search import Narrow
-from everloop.thread.search import search as search_messages
-from everloop.thread.service import Talk
+from everloop.thread.queries.threads import Thread, ThreadMessage
+from everloop.thread.search import MessageFilter
+from everloop.thread.search import search_messages as search_messages
+from everloop.thread.service import ThreadService
 
-SPEAKERS = {"user": ("you", STRONG), "assistant": ("assistant", NAME)}
+SPEAKERS = {"user": ("you", BOLD), "assistant": ("assistant", NAME)}
 
 
 def list_threads(session: Session, args: Namespace) -> None:
     """List conversations, the most recently used first."""
-    with session.looking() as engine:
-        check_reads_all(session, engine)
+    with session.open_for_reading() as engine:
+        check_can_read_everything(session, engine)
         with engine.reading() as reader:
             found = browsing.threads(reader, archived=args.archived)
-    session.answer({"threads": found}, lambda screen: draw_threads(screen, session, found))
+    session.print_result({"threads": found}, lambda screen: draw_threads(screen, session, found))
 
 
 def show(session: Session, args: Namespace) -> None:
     """Show the last messages of a conversation."""
-    with session.looking() as engine:
-        check_reads_all(session, engine)
-        thread = named(engine, args.thread)
+    with session.open_for_reading() as engine:
+        check_can_read_everything(session, engine)
+        thread = find_thread(engine, args.thread)
         with engine.reading() as reader:
-            page = browsing.around(reader, thread.thread_id, args.before, args.limit, "before")
-    session.answer(
+            page = browsing.messages_around(
+                reader, thread.thread_id, args.before, args.limit, "before"
+            )
+    session.print_result(
         {"thread": thread, "messages": page.messages, "earlier": page.earlier},
         lambda screen: _draw_page(screen, thread, page),
     )
@@ -49,14 +63,14 @@ def show(session: Session, args: Namespace) -> None:
 
 def open_thread(session: Session, args: Namespace) -> None:
     """Start a conversation."""
-    with session.engine() as engine:
-        talk = Talk(engine.log, engine, engine.memory)
-        thread_id = talk.open(" ".join(args.title), speaker(session))
-        thread = named(engine, thread_id)
-    session.answer(
+    with session.open_engine() as engine:
+        talk = ThreadService(engine.log, engine, engine.memory)
+        thread_id = talk.open(" ".join(args.title), command_context(session))
+        thread = find_thread(engine, thread_id)
+    session.print_result(
         thread,
-        lambda screen: screen.say(
-            ("Created", GOOD), ": ", (thread.title, STRONG), f"  {thread_id}"
+        lambda screen: screen.paragraph(
+            ("Created", GOOD), ": ", (thread.title, BOLD), f"  {thread_id}"
         ),
     )
 
@@ -79,25 +93,25 @@ def restore(session: Session, args: Namespace) -> None:
 def search(session: Session, args: Namespace) -> None:
     """Search messages."""
     only = Filter(
-        since=None if args.since is None else moment_of(args.since, session.now),
-        before=None if args.before is None else moment_of(args.before, session.now),
+        since=None if args.since is None else parse_time(args.since, session.now),
+        before=None if args.before is None else parse_time(args.before, session.now),
     )
     words = " ".join(args.words)
-    question = Asked(words, args.limit, args.mode, only)
-    with session.looking() as engine:
-        embed(session, engine, question)
-        thread_id = named(engine, args.thread).thread_id if args.thread else ""
-        where = Narrow(thread_id, args.role or "")
+    question = SearchQuery(words, args.limit, args.mode, only)
+    with session.open_for_reading() as engine:
+        embed_before_search(session, engine, question)
+        thread_id = find_thread(engine, args.thread).thread_id if args.thread else ""
+        where = MessageFilter(thread_id, args.role or "")
         answer = search_messages(engine.log, engine.memory, session.actor, question, where)
-        notes = [*answer.notes, *not_let_in(engine, session.actor)]
+        notes = [*answer.notes, *missing_grant_notes(engine, session.actor)]
     hits = [one.message for one in answer.found]
-    session.answer(
+    session.print_result(
         {"messages": hits, "notes": notes},
-        lambda screen: draw_found(screen, session, hits, words, notes),
+        lambda screen: draw_search_results(screen, session, hits, words, notes),
     )
 
 
-def named(engine: Engine, name: str) -> Thread:
+def find_thread(engine: Engine, name: str) -> Thread:
     """Find a conversation by its id or unique title.
 
     Raises:
@@ -119,15 +133,15 @@ def named(engine: Engine, name: str) -> Thread:
 def draw_threads(screen: Screen, session: Session, found: Sequence[Thread]) -> None:
     """Print conversations as a table."""
     if not found:
-        screen.say("No conversations yet. Run `everloop chat` to start one.")
+        screen.paragraph("No conversations yet. Run `everloop chat` to start one.")
         return
     screen.table(
         ("id", "last message", "title"),
         [
             (
-                styled((one.thread_id, NAME)),
-                styled((local_short(one.newest_at, session.now), FAINT)),
-                styled(("[archived] " if one.archived else "", WARNING), (one.title, STRONG)),
+                styled_text((one.thread_id, NAME)),
+                styled_text((format_short(one.newest_at, session.now), DIM)),
+                styled_text(("[archived] " if one.archived else "", WARNING), (one.title, BOLD)),
             )
             for one in found
         ],
@@ -135,8 +149,12 @@ def draw_threads(screen: Screen, session: Session, found: Sequence[Thread]) -> N
     )
 
 
-def draw_found(
-    screen: Screen, session: Session, hits: Sequence[Message], words: str, notes: Sequence[str]
+def draw_search_results(
+    screen: Screen,
+    session: Session,
+    hits: Sequence[ThreadMessage],
+    words: str,
+    notes: Sequence[str],
 ) -> None:
     """Print matching messages, one per line."""
     if hits:
@@ -144,41 +162,43 @@ def draw_found(
             ("when", "by", "conversation", "message"),
             [
                 (
-                    styled((local_short(one.said_at, session.now), FAINT)),
-                    styled(SPEAKERS.get(one.role, (one.role, NAME))),
+                    styled_text((format_short(one.said_at, session.now), DIM)),
+                    styled_text(SPEAKERS.get(one.role, (one.role, NAME))),
                     one.thread_id,
-                    highlighted(one.text, words, ""),
+                    highlight(one.text, words, ""),
                 )
                 for one in hits
             ],
             cut=True,
         )
     else:
-        screen.say("No matches.")
+        screen.paragraph("No matches.")
     screen.notes(notes)
 
 
-def draw_message(screen: Screen, message: Message) -> None:
+def draw_message(screen: Screen, message: ThreadMessage) -> None:
     """Print a message with author and time."""
     name, style = SPEAKERS.get(message.role, (message.role, NAME))
     state = f"  {message.state}" if message.state in ("stopped", "failed", "uncertain") else ""
     model = f" ({message.model})" if message.model else ""
-    screen.say((name, style), (f"{model}  {local(message.said_at)}", FAINT), (state, WARNING))
+    screen.paragraph(
+        (name, style), (f"{model}  {format_local(message.said_at)}", DIM), (state, WARNING)
+    )
     if message.text:
-        screen.say(message.text)
+        screen.paragraph(message.text)
     if message.reason and message.state == "failed":
-        screen.say((f"{message.reason} {message.hint}".strip(), WARNING))
-    screen.gap()
+        screen.paragraph((f"{message.reason} {message.hint}".strip(), WARNING))
+    screen.blank_line()
 
 
-def _draw_page(screen: Screen, thread: Thread, page: browsing.Page) -> None:
-    screen.say((thread.title, STRONG), (f"  {thread.thread_id}", FAINT))
-    screen.gap()
+def _draw_page(screen: Screen, thread: Thread, page: browsing.MessagePage) -> None:
+    screen.paragraph((thread.title, BOLD), (f"  {thread.thread_id}", DIM))
+    screen.blank_line()
     for message in page.messages:
         draw_message(screen, message)
     if page.earlier:
         first = page.messages[0].message_id
-        screen.say((f"For earlier messages: --before {first}", FAINT))
+        screen.paragraph((f"For earlier messages: --before {first}", DIM))
 
 
 def _change(
@@ -187,8 +207,8 @@ def _change(
     command: type[RenameThread] | type[ArchiveThread] | type[RestoreThread],
     *more: str,
 ) -> None:
-    with session.engine() as engine:
-        thread = named(engine, args.thread)
-        receipt = engine.do(command(thread.thread_id, *more), by=speaker(session))
-    outcome = ("Done", GOOD) if receipt.facts else ("No change", FAINT)
-    session.answer(receipt_of(receipt), lambda screen: screen.say(outcome, "."))
+    with session.open_engine() as engine:
+        thread = find_thread(engine, args.thread)
+        receipt = engine.do(command(thread.thread_id, *more), by=command_context(session))
+    outcome = ("Done", GOOD) if receipt.facts else ("No change", DIM)
+    session.print_result(receipt_json(receipt), lambda screen: screen.paragraph(outcome, "."))

@@ -3,17 +3,17 @@
 from datetime import timedelta
 
 from everloop.errors import Invalid, ModelFailed
-from everloop.interfaces.cli.audience import speaker
-from everloop.interfaces.cli.commands.threads.answer_stream import End, Hearing, Tool
+from everloop.interfaces.cli.audience import command_context
+from everloop.interfaces.cli.commands.threads.answer_stream import AnswerStream, ToolNotice, TurnEnd
 from everloop.interfaces.cli.commands.threads.browse import draw_message
-from everloop.interfaces.cli.output.escape import inert
-from everloop.interfaces.cli.output.screen import FAINT, NAME, STRONG, WARNING
+from everloop.interfaces.cli.output.escape import escape_controls
+from everloop.interfaces.cli.output.screen import BOLD, DIM, NAME, WARNING
 from everloop.interfaces.cli.session import Session
-from everloop.running import Running
+from everloop.services import Services
 from everloop.thread.model.events import AnswerGiven, TurnFailed, TurnStopped
 from everloop.thread.queries import threads
-from everloop.thread.queries.threads import Message
-from everloop.thread.service import Letter, Sent
+from everloop.thread.queries.threads import ThreadMessage
+from everloop.thread.service import OutgoingMessage, SentMessage
 
 DEVICE = "terminal"
 LAST_DAY = timedelta(days=1)
@@ -21,13 +21,13 @@ GREETING_MAX = 20
 HISTORY_MAX = 200  # messages available in the input history
 
 
-class Chat:
+class ChatSession:
     """One conversation at a terminal."""
 
-    def __init__(self, session: Session, running: Running, thread_id: str) -> None:
+    def __init__(self, session: Session, running: Services, thread_id: str) -> None:
         self.session, self.running = session, running
         self.thread_id = thread_id
-        self.by = speaker(session)
+        self.by = command_context(session)
 
     def answer_once(self, text: str) -> None:
         """Send one message and print the answer.
@@ -38,7 +38,7 @@ class Chat:
         if not text:
             raise Invalid("the message is empty", hint="Pass the message on standard input.")
         sent = self.send(text)
-        stream = Hearing(self.running, sent)
+        stream = AnswerStream(self.running, sent)
         try:
             for _ in stream.pieces():
                 pass
@@ -55,34 +55,34 @@ class Chat:
             "state": _state(end),
             "text": end.text,
         }
-        self.session.answer(document, lambda _: self.write(f"{end.text}\n"))
+        self.session.print_result(document, lambda _: self.write(f"{end.text}\n"))
 
-    def say(self, text: str) -> None:
+    def send_and_show(self, text: str) -> None:
         """Send a message and print the answer as it arrives."""
-        self.hear(self.send(text))
+        self.show_answer(self.send(text))
 
-    def send(self, text: str) -> Sent:
+    def send(self, text: str) -> SentMessage:
         """Send a message."""
-        return self.running.talk.send(self.thread_id, Letter(text, device=DEVICE), self.by)
+        return self.running.talk.send(self.thread_id, OutgoingMessage(text, device=DEVICE), self.by)
 
-    def hear(self, sent: Sent) -> None:
+    def show_answer(self, sent: SentMessage) -> None:
         """Print an answer as it arrives. Ctrl-C stops it and keeps the part received."""
-        stream = Hearing(self.running, sent)
+        stream = AnswerStream(self.running, sent)
         try:
             self._show(stream, sent)
         finally:
             stream.close()
 
-    def stop(self, sent: Sent) -> None:
+    def stop(self, sent: SentMessage) -> None:
         """Stop an answer."""
         self.running.stop_turn(sent.thread_id, sent.turn_id, by=self.by, branch=sent.branch)
 
-    def history(self, limit: int = HISTORY_MAX) -> list[Message]:
+    def history(self, limit: int = HISTORY_MAX) -> list[ThreadMessage]:
         """The last messages of the conversation."""
         with self.running.engine.reading() as reader:
-            return list(threads.newest(reader, self.thread_id, limit).messages)
+            return list(threads.newest_messages(reader, self.thread_id, limit).messages)
 
-    def _show(self, stream: Hearing, sent: Sent) -> None:
+    def _show(self, stream: AnswerStream, sent: SentMessage) -> None:
         pieces = stream.pieces()
         while stream.end is None:
             try:
@@ -94,30 +94,32 @@ class Chat:
         self.write("\n")
         self._ended(stream.end)
 
-    def _piece(self, piece: str | Tool) -> None:
-        if isinstance(piece, Tool):
-            self.session.screen.say((f"  [{piece.name}{' failed' if piece.failed else ''}]", FAINT))
+    def _piece(self, piece: str | ToolNotice) -> None:
+        if isinstance(piece, ToolNotice):
+            self.session.screen.paragraph(
+                (f"  [{piece.name}{' failed' if piece.failed else ''}]", DIM)
+            )
         else:
-            self.write(inert(piece))
+            self.write(escape_controls(piece))
 
-    def _ended(self, end: End) -> None:
+    def _ended(self, end: TurnEnd) -> None:
         match end:
             case AnswerGiven():
                 self.write("\n")
             case TurnStopped():
-                self.session.screen.say(("Stopped. The partial answer is saved.", FAINT))
+                self.session.screen.paragraph(("Stopped. The partial answer is saved.", DIM))
             case TurnFailed(reason=reason, hint=hint):
-                self.session.screen.say((f"Failed: {reason} {hint}".strip(), WARNING))
+                self.session.screen.paragraph((f"Failed: {reason} {hint}".strip(), WARNING))
             case _:
                 message = "The answer was lost: its process has ended. Use /again to retry."
-                self.session.screen.say((message, WARNING))
+                self.session.screen.paragraph((message, WARNING))
 
-    def greet(self, messages: list[Message]) -> None:
+    def greet(self, messages: list[ThreadMessage]) -> None:
         """Print the title and the messages of the last day."""
         screen = self.session.screen
         with self.running.engine.reading() as reader:
             thread = threads.thread(reader, self.thread_id)
-        screen.say((thread.title, STRONG), (f"  {self.thread_id}", NAME))
+        screen.paragraph((thread.title, BOLD), (f"  {self.thread_id}", NAME))
         since = self.session.now - LAST_DAY
         recent = [one for one in messages if one.said_at >= since and not one.hidden][
             -GREETING_MAX:
@@ -125,8 +127,8 @@ class Chat:
         for message in recent:
             draw_message(screen, message)
         if len(messages) > len(recent):
-            screen.say((f"For older messages: everloop threads show {self.thread_id}", FAINT))
-        screen.say(("/help lists the commands; Ctrl-D quits.", FAINT))
+            screen.paragraph((f"For older messages: everloop threads show {self.thread_id}", DIM))
+        screen.paragraph(("/help lists the commands; Ctrl-D quits.", DIM))
 
     def write(self, text: str) -> None:
         """Write escaped text and flush."""
@@ -134,7 +136,7 @@ class Chat:
         self.session.stdout.flush()
 
 
-def _state(end: End) -> str:
+def _state(end: TurnEnd) -> str:
     match end:
         case AnswerGiven():
             return "done"

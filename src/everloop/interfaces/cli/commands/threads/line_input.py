@@ -13,7 +13,7 @@ MORE = "… "
 FENCE = '"""'
 
 
-class Typist:
+class LineReader:
     """Reads messages. A trailing backslash or a pair of fences makes a message span lines."""
 
     def __init__(self, stdin: TextIO, stdout: TextIO, history: Iterable[str] = ()) -> None:
@@ -25,7 +25,7 @@ class Typist:
             for text in history:
                 readline.add_history(" ".join(text.split()))
 
-    def message(self) -> str | None:
+    def read_message(self) -> str | None:
         """The next message; None at the end of input."""
         first = self._line(PROMPT)
         if first is None:
@@ -38,7 +38,7 @@ class Typist:
             lines.append(self._line(MORE) or "")
         return "\n".join(lines)
 
-    def agreed(self, question: str) -> bool:
+    def confirm(self, question: str) -> bool:
         """Ask a yes/no question."""
         return (self._line(f"{question} [y/N] ") or "").strip().lower() in {"y", "yes"}
 

@@ -4,22 +4,26 @@ from collections.abc import Callable
 
 import msgspec
 
-from everloop.adapters.models.discovery import chosen_model
+from everloop.adapters.models.discovery import choose_model
 from everloop.app import Engine
 from everloop.errors import Invalid
-from everloop.interfaces.cli.commands.threads.browse import draw_found, draw_threads, named
-from everloop.interfaces.cli.commands.threads.chat_session import Chat
-from everloop.interfaces.cli.commands.threads.line_input import Typist
+from everloop.interfaces.cli.commands.threads.browse import (
+    draw_search_results,
+    draw_threads,
+    find_thread,
+)
+from everloop.interfaces.cli.commands.threads.chat_session import ChatSession
+from everloop.interfaces.cli.commands.threads.line_input import LineReader
 from everloop.interfaces.cli.fact_tables import plural
 from everloop.interfaces.cli.output.escape import one_line
-from everloop.interfaces.cli.output.memory_items import undo
-from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, STRONG, WARNING
+from everloop.interfaces.cli.output.memory_items import draw_undo
+from everloop.interfaces.cli.output.screen import BOLD, DIM, GOOD, NAME, WARNING
 from everloop.log import Impact
-from everloop.memory.retrieval.results import Asked
-from everloop.thread.background import today
-from everloop.thread.pyramid.timeline import closer
+from everloop.memory.retrieval.results import SearchQuery
+from everloop.thread.background import local_today
+from everloop.thread.pyramid.timeline import zoom_window
 from everloop.thread.queries import threads
-from everloop.thread.queries.threads import Message
+from everloop.thread.queries.threads import ThreadMessage
 
 LINE_WIDTH = 100
 FOUND_MAX = 20
@@ -29,10 +33,10 @@ class Quit(Exception):
     """The person quits the chat."""
 
 
-class Moves:
+class SlashCommands:
     """The slash commands of one chat."""
 
-    def __init__(self, chat: Chat, typist: Typist) -> None:
+    def __init__(self, chat: ChatSession, typist: LineReader) -> None:
         self._chat, self._typist = chat, typist
         self._screen = chat.session.screen
         self._before: tuple[str, str] | None = None  # the thread and branch before a rewind
@@ -55,7 +59,7 @@ class Moves:
             "quit": ("", "quit", self._quit),
         }
 
-    def make(self, line: str) -> None:
+    def run_command(self, line: str) -> None:
         """Run a slash command.
 
         Raises:
@@ -70,8 +74,8 @@ class Moves:
     def _help(self, _: str) -> None:
         rows = [(f"/{word} {more}".strip(), says) for word, (more, says, _) in self._table.items()]
         self._screen.table(("", ""), rows)
-        self._screen.say(
-            ('End a line with \\ to continue it, or put several lines between """ and """.', FAINT)
+        self._screen.paragraph(
+            ('End a line with \\ to continue it, or put several lines between """ and """.', DIM)
         )
 
     def _threads(self, _: str) -> None:
@@ -80,23 +84,23 @@ class Moves:
         draw_threads(self._screen, self._chat.session, found)
 
     def _thread(self, name: str) -> None:
-        thread = named(self._engine, _required(name, "/thread NAME"))
+        thread = find_thread(self._engine, _required(name, "/thread NAME"))
         self._chat.thread_id = thread.thread_id
-        self._screen.say((thread.title, STRONG), (f"  {thread.thread_id}", NAME))
+        self._screen.paragraph((thread.title, BOLD), (f"  {thread.thread_id}", NAME))
 
     def _new(self, title: str) -> None:
         opened = self._chat.running.talk.open(_required(title, "/new TITLE"), self._chat.by)
         self._thread(opened)
 
     def _search(self, words: str) -> None:
-        asked = Asked(_required(words, "/search WORDS"), FOUND_MAX)
+        asked = SearchQuery(_required(words, "/search WORDS"), FOUND_MAX)
         answer = self._chat.running.talk.search(asked)
         found = [one.message for one in answer.found]
-        draw_found(self._screen, self._chat.session, found, words, answer.notes)
+        draw_search_results(self._screen, self._chat.session, found, words, answer.notes)
 
     def _again(self, _: str) -> None:
         last = self._messages(1)[-1]
-        self._chat.hear(self._chat.running.talk.again(last.message_id, self._chat.by))
+        self._chat.show_answer(self._chat.running.talk.regenerate(last.message_id, self._chat.by))
 
     def _rewind(self, number: str) -> None:
         back = _number(number, 2)
@@ -107,12 +111,12 @@ class Moves:
             )
         target, talk = messages[-back - 1], self._chat.running.talk
         self._preview(talk.preview_rewind(target.message_id), messages[-back:])
-        if not self._typist.agreed("Rewind?"):
-            self._screen.say("No changes made.")
+        if not self._typist.confirm("Rewind?"):
+            self._screen.paragraph("No changes made.")
             return
         gone = talk.rewind(target.message_id, self._chat.by)
         self._before = (self._chat.thread_id, gone.before)
-        self._screen.say(("Rewound", GOOD), ". Use /undo to undo it.")
+        self._screen.paragraph(("Rewound", GOOD), ". Use /undo to undo it.")
 
     def _undo(self, _: str) -> None:
         if self._before is None:
@@ -121,9 +125,9 @@ class Moves:
                 hint="Run `everloop log branches` to see all branches.",
             )
         thread_id, branch = self._before
-        self._chat.running.talk.stand(thread_id, branch, self._chat.by)
+        self._chat.running.talk.switch_branch(thread_id, branch, self._chat.by)
         self._before = None
-        self._screen.say(("Undone", GOOD), ": the messages are restored.")
+        self._screen.paragraph(("Undone", GOOD), ": the messages are restored.")
 
     def _retract(self, number: str) -> None:
         wanted = _number(number, 1)
@@ -134,38 +138,40 @@ class Moves:
             )
         message, talk = messages[-wanted], self._chat.running.talk
         self._preview(talk.preview_retract(message.message_id), [message])
-        if not self._typist.agreed("Delete it?"):
-            self._screen.say("No changes made.")
+        if not self._typist.confirm("Delete it?"):
+            self._screen.paragraph("No changes made.")
             return
         receipt = talk.retract(message.message_id, "at the terminal", self._chat.by)
-        self._screen.say(("Deleted", GOOD), ".")
-        undo(self._screen, [receipt.position])
+        self._screen.paragraph(("Deleted", GOOD), ".")
+        draw_undo(self._screen, [receipt.position])
 
     def _model(self, name: str) -> None:
         running = self._chat.running
         if not name:
-            self._screen.say("Current model: ", (running.narrative().name, STRONG))
+            self._screen.paragraph("Current model: ", (running.narrative().name, BOLD))
             self._screen.table(("", ""), [(one.name, one.words) for one in running.found])
             return
         models = msgspec.structs.replace(running.settings.models, narrative=name)
-        chosen_model(models, "narrative")  # raises if there is no such model
+        choose_model(models, "narrative")  # raises if there is no such model
         running.choose(msgspec.structs.replace(running.settings, models=models))
-        self._screen.say("Switched to ", (name, STRONG))
+        self._screen.paragraph("Switched to ", (name, BOLD))
         if not running.turns.leads.is_set():
-            self._screen.say(
+            self._screen.paragraph(
                 ("Another process generates the answers and keeps its own model.", WARNING)
             )
 
     def _zoom(self, key: str) -> None:
-        day = today(self._engine.log, self._engine.world.clock)
+        day = local_today(self._engine.log, self._engine.world.clock)
         with self._engine.reading() as reader:
-            found = closer(
+            found = zoom_window(
                 reader, self._chat.thread_id, day, _required(key, "/zoom day:2026-05-17")
             )
         band = found.band
-        self._screen.say((band.key, STRONG), f"  {plural(band.messages, 'message')}, {band.state}")
+        self._screen.paragraph(
+            (band.key, BOLD), f"  {plural(band.messages, 'message')}, {band.state}"
+        )
         if band.text:
-            self._screen.say(band.text)
+            self._screen.paragraph(band.text)
         rows = [
             (one.key, f"{one.messages:,}", one_line(one.text, LINE_WIDTH)) for one in found.below
         ]
@@ -175,12 +181,12 @@ class Moves:
     def _quit(self, _: str) -> None:
         raise Quit
 
-    def _preview(self, impact: Impact, messages: list[Message]) -> None:
-        self._screen.say(f"{plural(len(impact.hides), 'fact')} would be hidden:")
+    def _preview(self, impact: Impact, messages: list[ThreadMessage]) -> None:
+        self._screen.paragraph(f"{plural(len(impact.hides), 'fact')} would be hidden:")
         for message in messages:
-            self._screen.say((f"  {message.role}: {one_line(message.text, LINE_WIDTH)}", FAINT))
+            self._screen.paragraph((f"  {message.role}: {one_line(message.text, LINE_WIDTH)}", DIM))
 
-    def _messages(self, limit: int) -> list[Message]:
+    def _messages(self, limit: int) -> list[ThreadMessage]:
         messages = self._chat.history(limit)
         if not messages:
             raise Invalid("there are no messages yet", hint="Send one first.")

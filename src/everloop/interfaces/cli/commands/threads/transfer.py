@@ -8,23 +8,37 @@ from pathlib import Path
 import msgspec
 
 from everloop.adapters.exports.open_export import OpenedExport, open_export
-from everloop.adapters.files.store import Carried, FileStore
+from everloop.adapters.files.store import CopyResult, FileStore
 from everloop.app import Engine
 from everloop.errors import Forbidden
 from everloop.interfaces.cli import message_files
-from everloop.interfaces.cli.audience import check_reads_all, speaker
-from everloop.interfaces.cli.commands.threads.browse import named
+from everloop.interfaces.cli.audience import check_can_read_everything, command_context
+from everloop.interfaces.cli.commands.threads.browse import find_thread
 from everloop.interfaces.cli.fact_tables import plural
 from everloop.interfaces.cli.output import memory_items
 from everloop.interfaces.cli.output.exit_codes import DECLINED
-from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
-from everloop.interfaces.cli.output.times import local_with_age
+from everloop.interfaces.cli.output.screen import (
+    BOLD,
+    DIM,
+    GOOD,
+    NAME,
+    WARNING,
+    Screen,
+    styled_text,
+)
+from everloop.interfaces.cli.output.times import format_with_age
 from everloop.interfaces.cli.session import USER, Session
 from everloop.thread.background import CLAIM, RememberMessagesTask
 from everloop.thread.model.events import Attachment
-from everloop.thread.transfer.export_threads import PutFile, chosen, name_of, pieces_of, place_of
-from everloop.thread.transfer.import_threads import Imported, Importer, imports
-from everloop.thread.transfer.parsed_export import Chat
+from everloop.thread.transfer.export_threads import (
+    PutFile,
+    attachment_path,
+    export_file_name,
+    export_thread,
+    threads_to_export,
+)
+from everloop.thread.transfer.import_threads import ImportResult, ThreadImporter, import_history
+from everloop.thread.transfer.parsed_export import ParsedChat
 
 NAMES = {
     "claude": "Claude data export",
@@ -49,7 +63,7 @@ def import_chats(session: Session, args: Namespace) -> int | None:
     export = open_export(Path(args.path), session.settings.thread.imports)
     if args.preview:
         inside = _read_contents(session, export)
-        session.answer(inside, lambda screen: _draw_contents(screen, export, inside))
+        session.print_result(inside, lambda screen: _draw_contents(screen, export, inside))
         return None
     if session.actor != USER:
         raise Forbidden(
@@ -58,31 +72,31 @@ def import_chats(session: Session, args: Namespace) -> int | None:
         )
     where = "the home conversation" if args.into_home else "separate conversations"
     head = f"{export.name}: {NAMES[export.kind]}, {export.size:,} bytes, into {where}."
-    if not session.agreed(lambda screen: screen.say(head), "Import it?"):
+    if not session.confirm(lambda screen: screen.paragraph(head), "Import it?"):
         return DECLINED
-    with session.engine() as engine:
+    with session.open_engine() as engine:
         done = _import(session, engine, export, into_home=args.into_home)
-    session.answer(done, lambda screen: _draw_done(screen, done))
+    session.print_result(done, lambda screen: _draw_done(screen, done))
     return None
 
 
 def list_imports(session: Session, _: Namespace) -> None:
     """List imports."""
-    with session.looking() as engine:
-        check_reads_all(session, engine)
+    with session.open_for_reading() as engine:
+        check_can_read_everything(session, engine)
         with engine.reading() as reader:
-            found = imports(reader)
+            found = import_history(reader)
 
     def draw(screen: Screen) -> None:
         if not found:
-            screen.say("No imports yet.")
+            screen.paragraph("No imports yet.")
             return
         screen.table(
             ("position", "started", "#messages", "source", "name"),
             [
                 (
-                    styled((str(one.position), NAME)),
-                    styled((local_with_age(one.begun_at, session.now), FAINT)),
+                    styled_text((str(one.position), NAME)),
+                    styled_text((format_with_age(one.begun_at, session.now), DIM)),
                     f"{one.messages:,}",
                     one.source,
                     one.name if one.ended else f"{one.name} (incomplete; run it again)",
@@ -91,55 +105,57 @@ def list_imports(session: Session, _: Namespace) -> None:
             ],
             cut=True,
         )
-        memory_items.undo(screen, [found[0].position])
+        memory_items.draw_undo(screen, [found[0].position])
 
-    session.answer({"imports": found}, draw)
+    session.print_result({"imports": found}, draw)
 
 
 def export_chats(session: Session, args: Namespace) -> None:
     """Export conversations, one file each."""
     folder = Path(args.folder)
-    with session.looking() as engine, session.progress("exporting") as progress:
-        check_reads_all(session, engine)
+    with session.open_for_reading() as engine, session.progress("exporting") as progress:
+        check_can_read_everything(session, engine)
         folder.mkdir(parents=True, exist_ok=True)
-        wanted = [named(engine, name).thread_id for name in args.threads]
+        wanted = [find_thread(engine, name).thread_id for name in args.threads]
         with engine.reading() as reader:
-            threads = chosen(reader, wanted)
+            threads = threads_to_export(reader, wanted)
         written: list[str] = []
         lost: set[str] = set()
         put_file = _attachment_writer(engine.files, folder, lost)
         for number, thread in enumerate(threads, start=1):
-            path = folder / name_of(thread, args.format)
-            _write(path, pieces_of(engine.log, thread, args.format, put_file))
+            path = folder / export_file_name(thread, args.format)
+            _write(path, export_thread(engine.log, thread, args.format, put_file))
             written.append(path.name)
             if progress:
                 progress(number, len(threads))
 
     def draw(screen: Screen) -> None:
         summary = f" {plural(len(written), 'conversation')} to {folder}."
-        screen.say(("Exported", GOOD), summary)
-        message_files.tell(screen, Carried(missing=len(lost)))
+        screen.paragraph(("Exported", GOOD), summary)
+        message_files.draw_attachments(screen, CopyResult(missing=len(lost)))
 
-    session.answer({"folder": folder, "files": written, "files_missing": len(lost)}, draw)
+    session.print_result({"folder": folder, "files": written, "files_missing": len(lost)}, draw)
 
 
-def _import(session: Session, engine: Engine, export: OpenedExport, *, into_home: bool) -> Imported:
+def _import(
+    session: Session, engine: Engine, export: OpenedExport, *, into_home: bool
+) -> ImportResult:
     limits = session.settings.thread.imports
-    by = speaker(session)
-    importer = Importer(
+    by = command_context(session)
+    importer = ThreadImporter(
         engine.log,
         engine,
         by,
         batch=limits.batch,
         into_home=into_home,
-        keep=export.keeping(engine.files),
+        keep=export.file_storer(engine.files),
     )
     with session.progress("importing, in bytes") as progress:
         done = importer.run(export, progress)
-    claim = engine.log.own(CLAIM)
+    claim = engine.log.claim(CLAIM)
     if claim is not None:  # else a running server adds it to memory
         with claim:
-            session.aside.say(("Adding to memory …", FAINT))
+            session.error_screen.paragraph(("Adding to memory …", DIM))
             RememberMessagesTask(engine.log, engine).remember()
     return done
 
@@ -148,7 +164,7 @@ def _read_contents(session: Session, export: OpenedExport) -> ExportContents:
     inside, seen = ExportContents(export.kind, export.size), set[str]()
     with session.progress("reading, in bytes") as progress:
         for chat in export.chats():
-            if not isinstance(chat, Chat):
+            if not isinstance(chat, ParsedChat):
                 inside.passed_over += 1
                 continue
             seen.add(chat.external_id)
@@ -160,30 +176,30 @@ def _read_contents(session: Session, export: OpenedExport) -> ExportContents:
 
 
 def _draw_contents(screen: Screen, export: OpenedExport, inside: ExportContents) -> None:
-    screen.say((export.name, STRONG), f": {NAMES[inside.kind]}, {inside.bytes:,} bytes")
+    screen.paragraph((export.name, BOLD), f": {NAMES[inside.kind]}, {inside.bytes:,} bytes")
     number = plural(inside.conversations, "conversation")
-    screen.say(f"{number} with {plural(inside.messages, 'message')}.")
+    screen.paragraph(f"{number} with {plural(inside.messages, 'message')}.")
     if inside.passed_over:
-        screen.say((f"{plural(inside.passed_over, 'part')} cannot be read.", WARNING))
+        screen.paragraph((f"{plural(inside.passed_over, 'part')} cannot be read.", WARNING))
 
 
-def _draw_done(screen: Screen, done: Imported) -> None:
+def _draw_done(screen: Screen, done: ImportResult) -> None:
     threads = plural(len(done.threads), "conversation")
-    screen.say(("Imported", GOOD), f" {plural(done.messages, 'message')} into {threads}.")
+    screen.paragraph(("Imported", GOOD), f" {plural(done.messages, 'message')} into {threads}.")
     if done.files or done.files_missing:
         attached = f"Included {plural(done.files, 'attachment')}"
         missing = (
             f"; {done.files_missing:,} more not found in the export" if done.files_missing else ""
         )
-        screen.say((f"{attached}{missing}.", FAINT))
+        screen.paragraph((f"{attached}{missing}.", DIM))
     if done.known:
-        screen.say((f"Skipped {plural(done.known, 'message')} imported before.", FAINT))
+        screen.paragraph((f"Skipped {plural(done.known, 'message')} imported before.", DIM))
     for trouble in done.troubles:
-        screen.say((f"{trouble.place}: {trouble.problem}", WARNING))
+        screen.paragraph((f"{trouble.place}: {trouble.problem}", WARNING))
     more = done.passed_over - len(done.troubles)
     if more:
-        screen.say((f"{more:,} more could not be read.", WARNING))
-    memory_items.undo(screen, [done.position])
+        screen.paragraph((f"{more:,} more could not be read.", WARNING))
+    memory_items.draw_undo(screen, [done.position])
 
 
 def _attachment_writer(store: FileStore, folder: Path, lost: set[str]) -> PutFile:
@@ -197,11 +213,11 @@ def _attachment_writer(store: FileStore, folder: Path, lost: set[str]) -> PutFil
         if content is None:
             lost.add(file.digest)
             return ""
-        place = folder / place_of(file)
+        place = folder / attachment_path(file)
         if not place.exists():
             place.parent.mkdir(mode=0o700, exist_ok=True)
             _write(place, [content])
-        return place_of(file)
+        return attachment_path(file)
 
     return put
 

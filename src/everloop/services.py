@@ -10,10 +10,10 @@ from functools import cached_property
 from types import TracebackType
 from typing import Self
 
-from everloop.adapters.live_relay import Overhearing
+from everloop.adapters.live_relay import LiveAnswerRelay
 from everloop.adapters.mcp_client import ToolServers
-from everloop.adapters.models.discovery import Found, chosen_model, found_models
-from everloop.adapters.models.fallback import ModelSlot
+from everloop.adapters.models.discovery import DiscoveredModel, choose_model, discover_models
+from everloop.adapters.models.fallback import FallbackModel
 from everloop.app import USER, Engine
 from everloop.background.followers import FollowerTask
 from everloop.background.health import SUFFIX as HEALTH
@@ -22,12 +22,12 @@ from everloop.errors import ModelFailed
 from everloop.import_jobs import ImportJobs
 from everloop.lessons.model.commands import ProposeLesson
 from everloop.lessons.projections.order import LessonOrder
-from everloop.lessons.projections.queries import load
+from everloop.lessons.projections.queries import load_lessons
 from everloop.log import Context
 from everloop.memory.background import EmbeddingTask
-from everloop.memory.context import Piece
+from everloop.memory.context import PromptPiece
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import asker
+from everloop.memory.projections.queries import load_viewer
 from everloop.ports import Model, Usage
 from everloop.settings import Settings
 from everloop.thread.background import (
@@ -36,13 +36,13 @@ from everloop.thread.background import (
     StaleSummariesTask,
     SummariesTask,
 )
-from everloop.thread.feedback import Feedback
+from everloop.thread.feedback import FeedbackTask
 from everloop.thread.model.commands import StopTurn
-from everloop.thread.prompt.builder import Preparing
-from everloop.thread.pyramid.summarise import Pyramid, by_model
-from everloop.thread.quoting import plain, quoted
-from everloop.thread.service import Talk
-from everloop.thread.tools import MODEL, ThreadTools
+from everloop.thread.prompt.builder import PromptBuilder
+from everloop.thread.pyramid.summarise import SummaryPyramid, model_summariser
+from everloop.thread.quoting import collapse_whitespace, quote
+from everloop.thread.service import ThreadService
+from everloop.thread.tools import MODEL_CONTEXT, ThreadTools
 from everloop.thread.turns import ThreadTurns
 from everloop.turns.scheduler import TurnScheduler
 
@@ -50,13 +50,13 @@ LESSONS_SHOWN = 12
 LIVE = ".live"  # the folder beside the log of the answers that come just now
 
 
-class Running:
+class Services:
     """An engine at work. Close it, or use it in a `with`."""
 
     def __init__(self, engine: Engine, settings: Settings, model: Model | None = None) -> None:
         self.engine = engine
         self.settings = settings
-        self.talk = Talk(engine.log, engine, engine.memory)
+        self.talk = ThreadService(engine.log, engine, engine.memory)
         self.files = engine.files
         self._models = _Models(settings, model)
         self._order = LessonOrder()
@@ -80,11 +80,11 @@ class Running:
             settings.thread.answer,
             took_over=lambda: self.relay.clear(),
         )
-        self.relay = Overhearing(
+        self.relay = LiveAnswerRelay(
             engine.log.file.path.with_suffix(LIVE), self.turns.live, self.turns.leads
         )
-        summarise = by_model(self.classifier, self._spent_on_summaries)
-        self.pyramid = Pyramid(
+        summarise = model_summariser(self.classifier, self._spent_on_summaries)
+        self.pyramid = SummaryPyramid(
             engine.log, engine, engine.log.ids, summarise, settings.thread.detail
         )
         self.remembering = RememberMessagesTask(engine.log, engine)
@@ -94,7 +94,7 @@ class Running:
 
     def start(self) -> None:
         """Start every service. Each begins with what is missing."""
-        self.talk.home(Context(actor=OWNER))
+        self.talk.home_thread(Context(actor=OWNER))
         self.tool_servers.start()
         self.relay.start()
         self.supervisor.start()
@@ -116,7 +116,7 @@ class Running:
             FollowerTask(log, engine.followers),
             self.remembering,
             SummariesTask(log, self.pyramid, clock),
-            Feedback(log, lambda: engine.listener(self.classifier())),
+            FeedbackTask(log, lambda: engine.listener(self.classifier())),
             StaleSummariesTask(log, engine, engine.memory),
             ExpiryTask(log, engine, clock, settings.memory.quiet_days),
             self.imports,
@@ -142,7 +142,7 @@ class Running:
         return self._models.classifier
 
     @property
-    def found(self) -> list[Found]:
+    def found(self) -> list[DiscoveredModel]:
         """The models that were found on this machine."""
         return self._models.found
 
@@ -167,9 +167,9 @@ class Running:
         self.close()
 
     @cached_property
-    def preparing(self) -> Preparing:
+    def preparing(self) -> PromptBuilder:
         """What puts the prompt of a turn together."""
-        return Preparing(
+        return PromptBuilder(
             self.engine.log,
             self.engine.memory,
             self.engine.world.clock,
@@ -178,19 +178,19 @@ class Running:
             fetch=self.files.read,
         )
 
-    def _lessons(self) -> Iterable[Piece]:
+    def _lessons(self) -> Iterable[PromptPiece]:
         """The lessons that stand: promoted ones first, then those on trial; last used first."""
         with self.engine.reading() as reader:
-            sight, who = self.engine.log.sight(reader), asker(reader, OWNER)
+            sight, who = self.engine.log.sight(reader), load_viewer(reader, OWNER)
             found: list[int] = []
             for status in ("promoted", "active"):
                 left = LESSONS_SHOWN - len(found)
                 found += self._order.first(reader, sight, who, (status,), left)[0]
-            lessons = load(reader, found)
+            lessons = load_lessons(reader, found)
         for rank, lesson in enumerate(lessons):
             trial = "" if lesson.status == "promoted" else " (on trial)"
-            text = f"- {plain(lesson.description)}{trial}: {quoted(lesson.body[:400])}"
-            yield Piece(lesson.lesson_id, text, (lesson.position,), priority=-rank)
+            text = f"- {collapse_whitespace(lesson.description)}{trial}: {quote(lesson.body[:400])}"
+            yield PromptPiece(lesson.lesson_id, text, (lesson.position,), priority=-rank)
 
     def _spent_on_summaries(self, usage: Usage) -> None:
         self.engine.usage.record("summary", usage)
@@ -199,7 +199,7 @@ class Running:
         """A lesson that the model of the thread proposes."""
         lesson_id = self.engine.log.ids.new("les")
         new = ProposeLesson(lesson_id, description, body, because=(because,))
-        self.engine.lessons.propose(new, by=MODEL)
+        self.engine.lessons.propose(new, by=MODEL_CONTEXT)
         return lesson_id
 
 
@@ -213,18 +213,18 @@ class _Models:
     def prepare(self) -> None:
         """Load what the first answer needs, so that it does not wait for it."""
         model = self.narrative
-        if isinstance(model, ModelSlot):
+        if isinstance(model, FallbackModel):
             with suppress(ModelFailed):  # whoever asks it will be told
-                model.prepare()
+                model.preload()
 
     @cached_property
-    def found(self) -> list[Found]:
-        return [] if self._given else found_models(self._settings.models)
+    def found(self) -> list[DiscoveredModel]:
+        return [] if self._given else discover_models(self._settings.models)
 
     @cached_property
     def narrative(self) -> Model:
-        return self._given or chosen_model(self._settings.models, "narrative", self.found)
+        return self._given or choose_model(self._settings.models, "narrative", self.found)
 
     @cached_property
     def classifier(self) -> Model:
-        return self._given or chosen_model(self._settings.models, "classifier", self.found)
+        return self._given or choose_model(self._settings.models, "classifier", self.found)
