@@ -10,7 +10,7 @@ type Modules = { getModuleInfo: (id: string) => { importedIds: readonly string[]
 /** What is needed together is one file: the layout, the thread and the router, and then what shows messages; each with all that it imports. */
 const FILES: Record<string, string[]> = {
 	first: ['src/routes/+layout.svelte', 'src/routes/+page.svelte', 'node_modules/@sveltejs/kit/src/runtime/client/entry.js'],
-	history: ['src/lib/thread/History.svelte']
+	history: ['src/lib/thread/history/MessageList.svelte']
 };
 const fileOf = new Map<string, string>();
 

@@ -1,6 +1,6 @@
 /** The engine's HTTP door, typed by its own description. Every failure is a `Problem` with a next step. */
 import createClient, { type Middleware } from 'openapi-fetch';
-import { early } from './early';
+import { early } from './prefetch';
 import type { components, paths } from './schema';
 
 export type Shape<Name extends keyof components['schemas']> = components['schemas'][Name];

@@ -1,11 +1,11 @@
 /** The branches of a conversation: where one stands, and two of them side by side. */
 import { api, told, type Shape } from '$lib/api/client';
-import { Attempts } from '$lib/attempts';
-import { rereading } from '$lib/follow.svelte';
-import { Asked } from '$lib/live/wait.svelte';
-import { tried } from '$lib/tried';
+import { Attempts } from '$lib/api/retrying-request';
+import { rereading } from '$lib/live/reload-on';
+import { Asked } from '$lib/live/query.svelte';
+import { tried } from '$lib/ui/feedback/try-action';
 import { toasts } from '$lib/ui';
-import type { Line } from './map';
+import type { Line } from './branch-map';
 
 export class Branches {
 	known = new Asked<Line[]>();

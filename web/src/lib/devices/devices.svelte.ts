@@ -1,9 +1,9 @@
 /** The devices that are let in. */
 import { api, told, type Shape } from '$lib/api/client';
-import { rereading } from '$lib/follow.svelte';
-import { Asked } from '$lib/live/wait.svelte';
+import { rereading } from '$lib/live/reload-on';
+import { Asked } from '$lib/live/query.svelte';
 import { session } from '$lib/session/session.svelte';
-import { tried } from '$lib/tried';
+import { tried } from '$lib/ui/feedback/try-action';
 import { toasts } from '$lib/ui';
 
 export type Device = Shape<'DeviceOut'>;

@@ -1,10 +1,10 @@
 /** Lessons: how they stand before the gate, and what a person says to them. */
 import { api, told, type Shape } from '$lib/api/client';
-import { Attempts } from '$lib/attempts';
-import { rereading } from '$lib/follow.svelte';
-import type { Pages } from '$lib/live/paged.svelte';
-import { Asked } from '$lib/live/wait.svelte';
-import { tried } from '$lib/tried';
+import { Attempts } from '$lib/api/retrying-request';
+import { rereading } from '$lib/live/reload-on';
+import type { Pages } from '$lib/live/paged-list.svelte';
+import { Asked } from '$lib/live/query.svelte';
+import { tried } from '$lib/ui/feedback/try-action';
 import { toasts } from '$lib/ui';
 
 export type Lesson = Shape<'LessonOut'>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { blocksOf, cutsOf, Growing, openCode } from './blocks';
-import { Kept } from './kept';
+import { Kept } from './text-cache';
 
 const LONG = '# A\n\nOne.\n\n```py\na = 1\n\nb = 2\n```\n\n- x\n\n- y\n\nTwo.\n\nThree';
 

@@ -1,5 +1,5 @@
 /** What a text gets once it stands on the page: buttons on code, colours, formulas, diagrams. Each comes when it is first needed. */
-import { copy } from '$lib/copy';
+import { copy } from '$lib/browser/clipboard';
 
 const FOLD_LINES = 24;
 const DIAGRAM = 'mermaid';
@@ -52,7 +52,7 @@ function folding(fence: HTMLElement, lines: number): HTMLButtonElement {
 }
 
 async function colour(fence: HTMLElement, language: string): Promise<void> {
-	const { coloured } = await import('./colours');
+	const { coloured } = await import('./highlighter');
 	const code = fence.querySelector('code');
 	const markup = code && (await coloured(code.textContent ?? '', language));
 	if (!code || !markup) return;

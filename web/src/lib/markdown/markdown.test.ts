@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { escaped } from './escaped';
+import { escaped } from './escape';
 import { safeAddress } from './markdown';
 
 describe('addresses', () => {

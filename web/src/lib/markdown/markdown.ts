@@ -5,8 +5,8 @@
  */
 import DOMPurify from 'dompurify';
 import { Marked, type RendererObject, type Tokens } from 'marked';
-import { escaped } from './escaped';
-import { Kept } from './kept';
+import { escaped } from './escape';
+import { Kept } from './text-cache';
 import { MATHS } from './maths';
 
 const SAFE = /^(https?:|mailto:|\/(?!\/)|#)/i;

@@ -1,6 +1,6 @@
 /** Formulas in Markdown: `$…$`, `$$…$$`, `\(…\)`, `\[…\]`. They are marked here and set later, when KaTeX is there. */
 import type { TokenizerAndRendererExtension, Tokens } from 'marked';
-import { escaped } from './escaped';
+import { escaped } from './escape';
 
 type Rule = { start: RegExp; whole: RegExp; display: boolean };
 

@@ -1,6 +1,6 @@
 /** What prompts were made of. A prompt never changes, so each is read once. */
 import { api, told, type Shape } from '$lib/api/client';
-import { Once } from '$lib/once';
+import { Once } from '$lib/api/request-cache';
 
 export type Prompt = Shape<'PromptOut'>;
 export type Section = Shape<'SectionOut'>;

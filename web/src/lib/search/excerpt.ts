@@ -1,5 +1,5 @@
 /** The part of a text that answers a search, with the words that were searched for. */
-import { plainly } from '$lib/format';
+import { plainly } from '$lib/format/text';
 
 export type Part = { text: string; hit: boolean };
 

@@ -1,8 +1,8 @@
 /** A search over everything that was said. What is wanted stands in the address. */
 import { api, told, type Shape } from '$lib/api/client';
-import { Asked } from '$lib/live/wait.svelte';
+import { Asked } from '$lib/live/query.svelte';
 import { routes } from '$lib/routes';
-import { isDay, startOf } from '$lib/thread/days';
+import { isDay, startOf } from '$lib/format/days';
 
 const MODES = ['hybrid', 'text', 'semantic'] as const;
 const ROLES = ['', 'user', 'assistant'] as const;

@@ -1,9 +1,9 @@
 /** Who this device is, how it comes in, and the stream that it follows while it is in. */
 import { api, onSignedOut, problemOf, told, type Problem, type Shape } from '$lib/api/client';
-import { askEarly, dropEarly } from '$lib/api/early';
-import { whenIdle } from '$lib/idle';
-import { Live } from '$lib/live/live.svelte';
-import { zoneHere } from '$lib/zone';
+import { askEarly, dropEarly } from '$lib/api/prefetch';
+import { whenIdle } from '$lib/browser/idle';
+import { Live } from '$lib/live/event-stream.svelte';
+import { zoneHere } from '$lib/browser/time-zone';
 import { signed } from './passkey';
 
 type Standing = 'asking' | 'in' | 'out' | 'unreached';

@@ -1,10 +1,10 @@
 /** Conversations from elsewhere: sent in, watched while they come, broken off, gone on with, and taken back in one step. */
 import { api, Problem, problemOf, told, type Shape } from '$lib/api/client';
-import { keep, kept } from '$lib/device';
-import { rereading } from '$lib/follow.svelte';
-import { Asked } from '$lib/live/wait.svelte';
-import { takeBack } from '$lib/memory/life.svelte';
-import { tried } from '$lib/tried';
+import { keep, kept } from '$lib/browser/local-storage';
+import { rereading } from '$lib/live/reload-on';
+import { Asked } from '$lib/live/query.svelte';
+import { takeBack } from '$lib/memory/item/memory-item.svelte';
+import { tried } from '$lib/ui/feedback/try-action';
 
 export type Past = Shape<'PastImportOut'>;
 export type Import = Shape<'ImportStateOut'>;

@@ -1,6 +1,6 @@
 /** A start without a connection: the service worker keeps what this page was made of. */
 import { dev } from '$app/environment';
-import { whenIdle } from '$lib/idle';
+import { whenIdle } from '$lib/browser/idle';
 
 /** Begin to keep it, once the page is there. */
 export function keepOffline(): void {

@@ -1,5 +1,5 @@
 /** What of the shell is open: panes, palette, help. Panes are kept on the device. */
-import { keep, kept } from '$lib/device';
+import { keep, kept } from '$lib/browser/local-storage';
 
 const KEYBOARD = 0.75; // of the height: less than this, and a keyboard is there
 

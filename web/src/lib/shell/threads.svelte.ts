@@ -1,8 +1,8 @@
 /** Every conversation, kept in step with the log. */
 import { api, told, type Shape } from '$lib/api/client';
-import { Attempts } from '$lib/attempts';
-import { rereading } from '$lib/follow.svelte';
-import { Asked } from '$lib/live/wait.svelte';
+import { Attempts } from '$lib/api/retrying-request';
+import { rereading } from '$lib/live/reload-on';
+import { Asked } from '$lib/live/query.svelte';
 import { HOME } from '$lib/routes';
 
 class Threads {

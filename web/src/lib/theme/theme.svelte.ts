@@ -1,5 +1,5 @@
 /** How the interface looks on this device. Kept on the device; `app.html` applies it before the first paint. */
-import { keep } from '$lib/device';
+import { keep } from '$lib/browser/local-storage';
 
 export const THEMES = [
 	{ value: 'paper', label: 'Paper' },

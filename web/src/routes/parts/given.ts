@@ -1,8 +1,8 @@
 /** Made-up things for the parts of the pages: each in each of its states. */
 import type { Shape } from '$lib/api/client';
-import { newId } from '$lib/id';
-import type { Coming, Fold, Letter, Message } from '$lib/thread/shapes';
-import type { Spent } from '$lib/usage/spent';
+import { newId } from '$lib/browser/random-id';
+import type { Coming, Fold, Letter, Message } from '$lib/thread/types';
+import type { Spent } from '$lib/usage/usage';
 
 const AT = '2026-03-09T09:30:00Z';
 

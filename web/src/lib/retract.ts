@@ -1,9 +1,0 @@
-/** Taking a fact back: asked once, however often nobody answers. */
-import { api, told } from '$lib/api/client';
-import { Attempts } from '$lib/attempts';
-
-export async function retract(position: number, force: boolean): Promise<void> {
-	const params = { path: { position } };
-	const body = { reason: 'undone', force };
-	await new Attempts().make(body, (request_id) => told(api.POST('/api/retractions/{position}', { params, body: { ...body, request_id } })));
-}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { panels, stretches, worth, type Spent } from './usage';
+
+const row = (given: Partial<Spent>): Spent => ({
+	since: '2026-11-09',
+	model: 'm',
+	purpose: 'answer',
+	calls: 1,
+	tokens_in: 10,
+	tokens_out: 5,
+	cost_usd: 0.5,
+	unpriced: 0,
+	seconds: 2,
+	...given
+});
+
+describe('stretches of time', () => {
+	it('are weeks that begin on Monday, the newest last', () => {
+		expect(stretches('week', 3, '2026-11-15')).toEqual(['2026-10-26', '2026-11-02', '2026-11-09']);
+	});
+
+	it('are months across a year', () => {
+		expect(stretches('month', 3, '2026-01-31')).toEqual(['2025-11-01', '2025-12-01', '2026-01-01']);
+	});
+});
+
+describe('panels', () => {
+	it('add up what has one name, the largest first', () => {
+		const rows = [row({ model: 'small', cost_usd: 0.1 }), row({}), row({ purpose: 'summary' })];
+		const found = panels(rows, ['2026-11-02', '2026-11-09'], 'cost', (one) => one.model);
+		expect(found).toEqual([
+			{ name: 'm', values: [0, 1], total: 1 },
+			{ name: 'small', values: [0, 0.1], total: 0.1 }
+		]);
+	});
+
+	it('pass over what is older', () => {
+		expect(panels([row({ since: '2020-01-06' })], ['2026-11-09'], 'calls', () => 'all')).toEqual([]);
+	});
+});
+
+it('a small cost is not shown as nothing', () => {
+	expect(worth(0.0004, 'cost')).toBe('$0.0004');
+});
