@@ -1,7 +1,7 @@
 /** Every address of the interface, so that no page spells one by hand. */
 export const HOME = 'home';
 
-const with_query = (path: string, query: Record<string, string | undefined>): string => {
+const withQuery = (path: string, query: Record<string, string | undefined>): string => {
 	const asked = new URLSearchParams();
 	for (const [name, value] of Object.entries(query)) if (value) asked.set(name, value);
 	const text = asked.toString();
@@ -10,16 +10,16 @@ const with_query = (path: string, query: Record<string, string | undefined>): st
 
 export const routes = {
 	thread: (threadId: string = HOME, at: { message?: string; day?: string } = {}) =>
-		with_query(threadId === HOME ? '/' : `/t/${encodeURIComponent(threadId)}`, at),
-	search: (query?: string) => with_query('/search', { q: query }),
+		withQuery(threadId === HOME ? '/' : `/t/${encodeURIComponent(threadId)}`, at),
+	search: (query?: string) => withQuery('/search', { q: query }),
 	memory: (itemId?: string) => (itemId ? `/memory/${encodeURIComponent(itemId)}` : '/memory'),
 	lessons: (lessonId?: string) =>
 		lessonId ? `/lessons/${encodeURIComponent(lessonId)}` : '/lessons',
 	crew: (sort: string, name: string) => `/lessons/${sort}/${encodeURIComponent(name)}`,
-	inspect: (contextId: string, threadId?: string) => with_query(`/inspect/${encodeURIComponent(contextId)}`, { thread: threadId }),
+	inspect: (contextId: string, threadId?: string) => withQuery(`/inspect/${encodeURIComponent(contextId)}`, { thread: threadId }),
 	branches: (threadId: string = HOME) => `/branches/${encodeURIComponent(threadId)}`,
 	devices: () => '/devices',
 	settings: () => '/settings',
 	usage: () => '/usage',
-	parts: () => '/parts'
+	components: () => '/components'
 };

@@ -1,64 +1,69 @@
-/** The engine's HTTP door, typed by its own description. Every failure is a `Problem` with a next step. */
+/** Typed client of the HTTP API. Every failure is thrown as an `ApiError` with a hint about what to do next. */
 import createClient, { type Middleware } from 'openapi-fetch';
-import { early } from './prefetch';
+import { takePrefetched } from './prefetch';
 import type { components, paths } from './schema';
 
-export type Shape<Name extends keyof components['schemas']> = components['schemas'][Name];
+export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
 
-/** What went wrong, and what to do next. `status` 0: the engine was not reached. */
-export class Problem extends Error {
+const UNREACHABLE = 'Can’t reach Everloop.';
+
+/** A failed request: what went wrong and what to do next. `status` is 0 if the server was not reached. */
+export class ApiError extends Error {
 	constructor(
-		readonly error: string,
+		message: string,
 		readonly hint: string = '',
 		readonly status: number = 0
 	) {
-		super(error);
+		super(message);
 	}
 }
 
 type Listener = () => void;
-const signedOut = new Set<Listener>();
+const signedOutListeners = new Set<Listener>();
 
-/** Tell when an answer says that this device is no longer let in. */
+/** Call `listener` when a response says that this device is no longer signed in. Returns a function that unsubscribes. */
 export function onSignedOut(listener: Listener): () => void {
-	signedOut.add(listener);
-	return () => signedOut.delete(listener);
+	signedOutListeners.add(listener);
+	return () => signedOutListeners.delete(listener);
 }
 
-const watching: Middleware = {
+/** The error of a request that got no response. */
+export function unreachable(hint = 'Everloop will try again automatically.'): ApiError {
+	return new ApiError(UNREACHABLE, hint);
+}
+
+const watchResponses: Middleware = {
 	onResponse({ response }) {
-		if (response.status === 401) for (const listener of signedOut) listener();
+		if (response.status === 401) for (const listener of signedOutListeners) listener();
 	},
 	onError() {
-		return new Problem('Everloop cannot be reached.', 'It will be tried again by itself.');
+		return unreachable();
 	}
 };
 
-function asked(request: Request): Promise<Response> {
-	return early(request.url, request.method) ?? fetch(request);
+function fetchOrPrefetched(request: Request): Promise<Response> {
+	return takePrefetched(request.url, request.method) ?? fetch(request);
 }
 
-export const api = createClient<paths>({ baseUrl: '/', fetch: asked });
-api.use(watching);
+export const api = createClient<paths>({ baseUrl: '/', fetch: fetchOrPrefetched });
+api.use(watchResponses);
 
-type Answer<Data> = { data?: Data; error?: unknown; response: Response };
+type Result<Data> = { data?: Data; error?: unknown; response: Response };
 
-/** What an answer holds. Throws a `Problem` when it holds none. */
-export async function told<Data>(asked: Promise<Answer<Data>>): Promise<Data> {
-	const { data, error, response } = await asked;
+/** The data of a response. Throws an `ApiError` if the request failed. */
+export async function unwrap<Data>(request: Promise<Result<Data>>): Promise<Data> {
+	const { data, error, response } = await request;
 	if (response.ok) return data as Data;
-	throw problemOf(error, response.status);
+	throw toApiError(error, response.status);
 }
 
-/** Anything that was thrown, as a `Problem`. */
-export function problemOf(error: unknown, status = 0): Problem {
-	if (error instanceof Problem) return error;
+/** Anything that was thrown, as an `ApiError`. */
+export function toApiError(error: unknown, status = 0): ApiError {
+	if (error instanceof ApiError) return error;
 	if (typeof error === 'object' && error !== null && 'error' in error) {
-		const { error: words, hint } = error as { error: unknown; hint?: unknown };
-		return new Problem(String(words), typeof hint === 'string' ? hint : '', status);
+		const { error: message, hint } = error as { error: unknown; hint?: unknown };
+		return new ApiError(String(message), typeof hint === 'string' ? hint : '', status);
 	}
-	if (error instanceof TypeError) {
-		return new Problem('Everloop cannot be reached.', 'It will be tried again by itself.');
-	}
-	return new Problem('Something went wrong.', 'Try again; if it stays, look at the terminal.', status);
+	if (error instanceof TypeError) return unreachable();
+	return new ApiError('Something went wrong.', 'Try again. If it keeps failing, check the terminal where Everloop runs.', status);
 }

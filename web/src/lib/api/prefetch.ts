@@ -1,31 +1,32 @@
 /**
- * What `app.html` asked before the scripts were here: every start needs the same few answers, so they are on their way while the
- * scripts are still being read. Each is taken once; what nobody takes is dropped when this device turns out not to be signed in.
+ * Requests that `app.html` sends before the scripts are loaded: every start needs the same few responses.
+ *
+ * Each response is used once. Those that nobody uses are discarded when this device turns out not to be signed in.
  */
-import { keep } from '$lib/browser/local-storage';
+import { writeLocal } from '$lib/browser/local-storage';
 
-type Early = Map<string, Promise<Response>>;
+type Prefetched = Map<string, Promise<Response>>;
 
-function asked(): Early {
-	return (window as { everloopEarly?: Early }).everloopEarly ?? new Map();
+function prefetched(): Prefetched {
+	return (window as { everloopPrefetched?: Prefetched }).everloopPrefetched ?? new Map();
 }
 
-/** The answer that is on its way, if this was asked early. */
-export function early(address: string, method = 'GET'): Promise<Response> | undefined {
-	const { pathname, search } = new URL(address, location.href);
+/** The prefetched response to a request, if there is one. */
+export function takePrefetched(url: string, method = 'GET'): Promise<Response> | undefined {
+	const { pathname, search } = new URL(url, location.href);
 	const key = `${method} ${pathname}${search}`;
-	const answer = asked().get(key);
-	asked().delete(key);
-	return answer;
+	const response = prefetched().get(key);
+	prefetched().delete(key);
+	return response;
 }
 
-/** What was asked early is no longer true. */
-export function dropEarly(): void {
-	for (const answer of asked().values()) void answer.then(({ body }) => body?.cancel()).catch(() => undefined);
-	asked().clear();
+/** Discard all prefetched responses: they are no longer valid. */
+export function discardPrefetched(): void {
+	for (const response of prefetched().values()) void response.then(({ body }) => body?.cancel()).catch(() => undefined);
+	prefetched().clear();
 }
 
-/** Whether the next start should ask early: only a device that is signed in is answered. */
-export function askEarly(known: boolean): void {
-	keep('known', known ? 'true' : null);
+/** Whether the next start prefetches: the server answers only devices that are signed in. */
+export function setPrefetchEnabled(signedIn: boolean): void {
+	writeLocal('known', signedIn ? 'true' : null);
 }

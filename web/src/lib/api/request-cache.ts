@@ -1,18 +1,18 @@
-/** What never changes is asked for once: up to so many answers are kept, and the oldest goes first. */
-export class Once<Answer> {
-	#known = new Map<string, Promise<Answer>>();
+/** Cache of responses that never change; bounded, the oldest is evicted first. */
+export class RequestCache<Data> {
+	#cached = new Map<string, Promise<Data>>();
 
-	constructor(readonly answersMax: number) {}
+	constructor(readonly entriesMax: number) {}
 
-	/** The answer that is known, or what `ask` finds now. What failed is asked again. */
-	of(key: string, ask: () => Promise<Answer>): Promise<Answer> {
-		const known = this.#known.get(key);
-		if (known) return known;
-		const asked = ask();
-		this.#known.set(key, asked);
-		asked.catch(() => this.#known.delete(key));
-		const [oldest] = this.#known.keys();
-		if (this.#known.size > this.answersMax && oldest !== undefined) this.#known.delete(oldest);
-		return asked;
+	/** The cached response, or the result of `load`. Failures are not cached. */
+	get(key: string, load: () => Promise<Data>): Promise<Data> {
+		const cached = this.#cached.get(key);
+		if (cached) return cached;
+		const loading = load();
+		this.#cached.set(key, loading);
+		loading.catch(() => this.#cached.delete(key));
+		const [oldest] = this.#cached.keys();
+		if (this.#cached.size > this.entriesMax && oldest !== undefined) this.#cached.delete(oldest);
+		return loading;
 	}
 }

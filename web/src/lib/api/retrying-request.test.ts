@@ -1,50 +1,50 @@
 import { describe, expect, it } from 'vitest';
-import { Problem } from './client';
-import { Attempts } from './retrying-request';
+import { ApiError } from './client';
+import { RetryingRequest } from './retrying-request';
 
-const LOST = new Problem('Everloop cannot be reached.');
+const LOST = new ApiError('Can’t reach Everloop.');
 
-/** An engine that answers as it is told, and the ids that it was asked with. */
-function engine(...answers: (string | Problem)[]) {
+/** A fake server with scripted responses, and the request ids it received. */
+function server(...responses: (string | ApiError)[]) {
 	const ids: string[] = [];
-	const ask = async (id: string) => {
+	const send = async (id: string) => {
 		ids.push(id);
-		const answer = answers.shift();
-		if (answer instanceof Problem) throw answer;
-		return answer;
+		const response = responses.shift();
+		if (response instanceof ApiError) throw response;
+		return response;
 	};
-	return { ids, ask };
+	return { ids, send };
 }
 
-describe('something that is asked of the engine', () => {
-	it('is asked again with the same id when nobody answers', async () => {
-		const { ids, ask } = engine(LOST, LOST, 'done');
-		expect(await new Attempts([0, 0]).make({ text: 'x' }, ask)).toBe('done');
+describe('a retrying request', () => {
+	it('is sent again with the same id when there is no response', async () => {
+		const { ids, send } = server(LOST, LOST, 'done');
+		expect(await new RetryingRequest([0, 0]).send({ text: 'x' }, send)).toBe('done');
 		expect(ids).toHaveLength(3);
 		expect(new Set(ids).size).toBe(1);
 	});
 
-	it('is not asked again when the answer is no', async () => {
-		const { ids, ask } = engine(new Problem('no', '', 422));
-		await expect(new Attempts([0, 0]).make({ text: 'x' }, ask)).rejects.toThrow('no');
+	it('is not sent again when the server rejects it', async () => {
+		const { ids, send } = server(new ApiError('no', '', 422));
+		await expect(new RetryingRequest([0, 0]).send({ text: 'x' }, send)).rejects.toThrow('no');
 		expect(ids).toHaveLength(1);
 	});
 
-	it('keeps its id when a person asks once more, until it went well', async () => {
-		const attempts = new Attempts([]);
-		const { ids, ask } = engine(LOST, 'done', 'done');
-		await expect(attempts.make({ text: 'x' }, ask)).rejects.toThrow();
-		await attempts.make({ text: 'x' }, ask);
-		await attempts.make({ text: 'x' }, ask);
+	it('keeps its id when a person retries, until it succeeds', async () => {
+		const request = new RetryingRequest([]);
+		const { ids, send } = server(LOST, 'done', 'done');
+		await expect(request.send({ text: 'x' }, send)).rejects.toThrow();
+		await request.send({ text: 'x' }, send);
+		await request.send({ text: 'x' }, send);
 		expect(ids[0]).toBe(ids[1]);
 		expect(ids[2]).not.toBe(ids[1]);
 	});
 
-	it('has another id when it is something else', async () => {
-		const attempts = new Attempts([]);
-		const { ids, ask } = engine(LOST, 'done');
-		await expect(attempts.make({ text: 'x' }, ask)).rejects.toThrow();
-		await attempts.make({ text: 'y' }, ask);
+	it('gets another id when the body differs', async () => {
+		const request = new RetryingRequest([]);
+		const { ids, send } = server(LOST, 'done');
+		await expect(request.send({ text: 'x' }, send)).rejects.toThrow();
+		await request.send({ text: 'y' }, send);
 		expect(ids[0]).not.toBe(ids[1]);
 	});
 });

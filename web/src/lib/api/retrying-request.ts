@@ -1,36 +1,33 @@
-/**
- * Something that is asked of the engine and may get no answer: a phone loses its network. What is asked has an id, so asking again is
- * harmless: the engine carries it out once.
- */
-import { problemOf } from './client';
+/** Requests with an idempotency key: safe to retry when no response arrives, because the server carries them out once. */
 import { newId } from '$lib/browser/random-id';
+import { toApiError } from './client';
 
 const PAUSES_MS = [500, 2000];
 
-export class Attempts {
-	#what = '';
+export class RetryingRequest {
+	#body = '';
 	#id = '';
 
 	constructor(readonly pausesMs: readonly number[] = PAUSES_MS) {}
 
-	/** Ask, and again if nobody answers. The same thing keeps its id until it went well, so a person can ask once more, too. */
-	async make<Data>(what: unknown, ask: (requestId: string) => Promise<Data>): Promise<Data> {
-		const said = JSON.stringify(what);
-		if (said !== this.#what) [this.#what, this.#id] = [said, newId()];
-		const data = await this.#asked(ask, this.#id);
-		if (said === this.#what) this.#what = '';
+	/** Send, and retry if there is no response. The same body keeps its request id until it succeeds, so a person can retry, too. */
+	async send<Data>(body: unknown, send: (requestId: string) => Promise<Data>): Promise<Data> {
+		const key = JSON.stringify(body);
+		if (key !== this.#body) [this.#body, this.#id] = [key, newId()];
+		const data = await this.#retry(send, this.#id);
+		if (key === this.#body) this.#body = '';
 		return data;
 	}
 
-	async #asked<Data>(ask: (requestId: string) => Promise<Data>, id: string): Promise<Data> {
+	async #retry<Data>(send: (requestId: string) => Promise<Data>, id: string): Promise<Data> {
 		for (const pause of this.pausesMs) {
 			try {
-				return await ask(id);
+				return await send(id);
 			} catch (error) {
-				if (problemOf(error).status !== 0) throw error; // that is an answer
+				if (toApiError(error).status !== 0) throw error; // the server answered
 			}
-			await new Promise((go) => setTimeout(go, pause));
+			await new Promise((resolve) => setTimeout(resolve, pause));
 		}
-		return ask(id);
+		return send(id);
 	}
 }

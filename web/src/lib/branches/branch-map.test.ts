@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { wayTo } from './versions';
-import { railMap, type Line } from './branch-map';
+import type { BranchInfo } from '$lib/thread/types';
+import { layoutBranches } from './branch-map';
+import { currentLineage } from './versions';
 
-const line = (branch: string, parent: string, at: number, standing = false): Line => ({
+const info = (branch: string, parent: string, at: number, standing = false): BranchInfo => ({
 	branch,
 	parent,
 	at,
@@ -11,12 +12,12 @@ const line = (branch: string, parent: string, at: number, standing = false): Lin
 	newest: null,
 	own: 0
 });
-const LINES = [line('t', '', 0), line('late', 't', 9), line('early', 't', 3), line('deep', 'early', 5, true)];
+const BRANCHES = [info('t', '', 0), info('late', 't', 9), info('early', 't', 3), info('deep', 'early', 5, true)];
 
-describe('the map of branches', () => {
-	it('puts each branch below its parent, older junctions first', () => {
-		const stops = railMap(LINES).stops.map((stop) => [stop.line.branch, stop.lane]);
-		expect(stops).toEqual([
+describe('the branch map', () => {
+	it('puts each branch below its parent, older forks first', () => {
+		const nodes = layoutBranches(BRANCHES).nodes.map((node) => [node.info.branch, node.lane]);
+		expect(nodes).toEqual([
 			['t', 0],
 			['early', 1],
 			['deep', 2],
@@ -24,14 +25,14 @@ describe('the map of branches', () => {
 		]);
 	});
 
-	it('draws the way to where one stands last, above the others', () => {
-		const { tracks } = railMap(LINES);
-		expect(tracks.map((track) => track.standing)).toEqual([false, true, true, true]);
-		expect([...wayTo(LINES)].sort()).toEqual(['deep', 'early', 't']);
+	it('draws the current lineage last, above the others', () => {
+		const { edges } = layoutBranches(BRANCHES);
+		expect(edges.map((edge) => edge.current)).toEqual([false, true, true, true]);
+		expect([...currentLineage(BRANCHES)].sort()).toEqual(['deep', 'early', 't']);
 	});
 
-	it('is empty for no branches, and shows one whose parent is unknown', () => {
-		expect(railMap([]).stops).toEqual([]);
-		expect(railMap([line('alone', 'gone', 4)]).stops).toHaveLength(1);
+	it('is empty for no branches, and shows a branch whose parent is unknown', () => {
+		expect(layoutBranches([]).nodes).toEqual([]);
+		expect(layoutBranches([info('alone', 'gone', 4)]).nodes).toHaveLength(1);
 	});
 });

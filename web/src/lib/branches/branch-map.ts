@@ -1,50 +1,50 @@
-/** Branches as a railway map: a row for each, a lane for each, and tracks between them. */
-import type { Shape } from '$lib/api/client';
-import { wayTo } from './versions';
+/** Layout of the branch map: one row and one lane per branch, and the lines between them. */
+import type { BranchInfo } from '$lib/thread/types';
+import { currentLineage } from './versions';
 
-export type Line = Shape<'LineOut'>;
-export type Stop = { line: Line; lane: number; row: number; who: number };
-export type Track = { branch: string; path: string; who: number; standing: boolean };
-export type RailMap = { stops: Stop[]; tracks: Track[]; lanes: number };
+export type BranchNode = { info: BranchInfo; lane: number; row: number; hue: number };
+export type BranchEdge = { branch: string; path: string; hue: number; current: boolean };
+export type BranchLayout = { nodes: BranchNode[]; edges: BranchEdge[]; lanes: number };
 
 export const LANE = 22;
 export const ROW = 84;
-const EDGE = 14;
+const MARGIN = 14;
 const HUES = 8;
 
-export const x = (lane: number): number => EDGE + lane * LANE;
+export const x = (lane: number): number => MARGIN + lane * LANE;
 export const y = (row: number): number => ROW / 2 + row * ROW;
 
-/** Parents before children, each child below its parent; older junctions first. */
-export function railMap(lines: Line[]): RailMap {
-	const names = new Set(lines.map((line) => line.branch));
-	const below = Map.groupBy(lines, (line) => (names.has(line.parent) ? line.parent : ''));
-	const stops: Stop[] = [];
+/** Parents before children, each child below its parent; older forks first. */
+export function layoutBranches(branches: BranchInfo[]): BranchLayout {
+	const ids = new Set(branches.map((info) => info.branch));
+	const byParent = Map.groupBy(branches, (info) => (ids.has(info.parent) ? info.parent : ''));
+	const nodes: BranchNode[] = [];
 	const walk = (parent: string, depth: number) => {
-		const children = [...(below.get(parent) ?? [])].sort((a, b) => a.at - b.at);
-		for (const line of children) {
-			stops.push({ line, lane: depth, row: stops.length, who: 1 + (stops.length % HUES) });
-			walk(line.branch, depth + 1);
+		const children = [...(byParent.get(parent) ?? [])].sort((a, b) => a.at - b.at);
+		for (const info of children) {
+			nodes.push({ info, lane: depth, row: nodes.length, hue: 1 + (nodes.length % HUES) });
+			walk(info.branch, depth + 1);
 		}
 	};
 	walk('', 0);
-	return { stops, tracks: tracks(stops), lanes: Math.max(0, ...stops.map((stop) => stop.lane)) + 1 };
+	return { nodes, edges: layoutEdges(nodes), lanes: Math.max(0, ...nodes.map((node) => node.lane)) + 1 };
 }
 
-function tracks(stops: Stop[]): Track[] {
-	const by = new Map(stops.map((stop) => [stop.line.branch, stop]));
-	const way = wayTo(stops.map((stop) => stop.line));
-	const found = stops.map((stop) => {
-		const parent = by.get(stop.line.parent);
-		const standing = way.has(stop.line.branch);
-		return { branch: stop.line.branch, path: path(stop, parent), who: stop.who, standing };
+/** Edges of the current lineage come last, so that they are drawn above the others. */
+function layoutEdges(nodes: BranchNode[]): BranchEdge[] {
+	const byId = new Map(nodes.map((node) => [node.info.branch, node]));
+	const lineage = currentLineage(nodes.map((node) => node.info));
+	const edges = nodes.map((node) => {
+		const parent = byId.get(node.info.parent);
+		const current = lineage.has(node.info.branch);
+		return { branch: node.info.branch, path: edgePath(node, parent), hue: node.hue, current };
 	});
-	return found.sort((a, b) => Number(a.standing) - Number(b.standing));
+	return edges.sort((a, b) => Number(a.current) - Number(b.current));
 }
 
-/** From the parent's lane down and over to its own. */
-function path(stop: Stop, parent: Stop | undefined): string {
-	const [endX, endY] = [x(stop.lane), y(stop.row)];
+/** From the parent's lane down and over to the node's own lane. */
+function edgePath(node: BranchNode, parent: BranchNode | undefined): string {
+	const [endX, endY] = [x(node.lane), y(node.row)];
 	if (!parent) return `M${endX} ${endY - ROW / 2 + 6}V${endY}`;
 	const [fromX, bend] = [x(parent.lane), endY - LANE];
 	return `M${fromX} ${y(parent.row)}V${bend - LANE / 2}C${fromX} ${bend + LANE / 2} ${endX} ${bend - LANE / 2} ${endX} ${endY}`;

@@ -1,50 +1,50 @@
-/** The branches of a conversation: where one stands, and two of them side by side. */
-import { api, told, type Shape } from '$lib/api/client';
-import { Attempts } from '$lib/api/retrying-request';
-import { rereading } from '$lib/live/reload-on';
-import { Asked } from '$lib/live/query.svelte';
-import { tried } from '$lib/ui/feedback/try-action';
+/** The branches of a conversation: listing, comparing and switching. */
+import { api, unwrap, type Schema } from '$lib/api/client';
+import { RetryingRequest } from '$lib/api/retrying-request';
+import { Query } from '$lib/live/query.svelte';
+import { reloadOn } from '$lib/live/reload-on';
+import type { BranchInfo } from '$lib/thread/types';
 import { toasts } from '$lib/ui';
-import type { Line } from './branch-map';
+import { tryAction } from '$lib/ui/feedback/try-action';
 
 export class Branches {
-	known = new Asked<Line[]>();
-	compared = new Asked<Shape<'ComparedOut'>>();
-	#attempts = new Attempts();
+	list = new Query<BranchInfo[]>();
+	comparison = new Query<Schema<'ComparedOut'>>();
+	#request = new RetryingRequest();
 
 	constructor(readonly threadId: string) {}
 
-	/** Read them, and again when something changes; what is returned ends it. */
+	/** Load them, and reload when something changes. Returns a function that unsubscribes. */
 	follow(): () => void {
-		this.read();
-		return rereading(/^thread\.|branch/, () => this.read());
+		this.load();
+		return reloadOn(/^thread\.|branch/, () => this.load());
 	}
 
-	read(): void {
+	load(): void {
 		const path = { thread_id: this.threadId };
-		void this.known.ask(() => told(api.GET('/api/threads/{thread_id}/branches', { params: { path } })));
+		void this.list.run(() => unwrap(api.GET('/api/threads/{thread_id}/branches', { params: { path } })));
 	}
 
 	compare(first: string, second: string): void {
 		const params = { path: { thread_id: this.threadId }, query: { first, second } };
-		void this.compared.ask(() => told(api.GET('/api/threads/{thread_id}/branches/compare', { params })));
+		void this.comparison.run(() => unwrap(api.GET('/api/threads/{thread_id}/branches/compare', { params })));
 	}
 
-	/** Go on there from now on. */
-	stand(branch: string): Promise<boolean> {
+	/** Make a branch the current one. */
+	switchTo(branch: string): Promise<boolean> {
 		const path = { thread_id: this.threadId };
-		return tried(async () => {
-			const gone = await this.#attempts.make(branch, (request_id) =>
-				told(api.POST('/api/threads/{thread_id}/branch', { params: { path }, body: { branch, request_id } }))
+		return tryAction(async () => {
+			const switched = await this.#request.send(branch, (request_id) =>
+				unwrap(api.POST('/api/threads/{thread_id}/branch', { params: { path }, body: { branch, request_id } }))
 			);
-			this.read();
-			toasts.say('You stand on that branch now.', { label: 'Undo', does: () => void this.stand(gone.before) });
+			this.load();
+			toasts.show('Switched branch.', { label: 'Undo', run: () => void this.switchTo(switched.before) });
 		});
 	}
 }
 
-/** What a branch is called: its newest words, or its place. */
-export function nameOf(line: Line): string {
-	if (line.newest?.text) return line.newest.text.replace(/[*_`#>|]+/g, '').replace(/\s+/g, ' ').slice(0, 120);
-	return line.parent ? 'Nothing was said here yet' : 'The beginning';
+/** The title of a branch: the text of its newest message. */
+export function branchTitle({ newest, parent }: BranchInfo): string {
+	if (newest?.text) return newest.text.replace(/[*_`#>|]+/g, '').replace(/\s+/g, ' ').slice(0, 120);
+	return parent ? 'No messages yet' : 'Start of the conversation';
 }

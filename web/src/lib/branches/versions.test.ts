@@ -1,25 +1,25 @@
 import { expect, it } from 'vitest';
-import type { Line } from '$lib/thread/types';
-import { siblingsAfter } from './versions';
+import type { BranchInfo } from '$lib/thread/types';
+import { versionsAfter } from './versions';
 
-const line = (branch: string, parent: string, left_after: string, standing = false) =>
-	({ branch, parent, left_after, standing }) as Line;
+const info = (branch: string, parent: string, left_after: string, standing = false) =>
+	({ branch, parent, left_after, standing }) as BranchInfo;
 
-it('has no siblings where nothing parts', () => {
-	expect(siblingsAfter([line('trunk', '', '', true)], 'q')).toBeNull();
+it('finds no versions where nothing forks', () => {
+	expect(versionsAfter([info('trunk', '', '', true)], 'q')).toBeNull();
 });
 
-it('counts the trunk and each fork, and knows where one stands', () => {
-	const lines = [line('trunk', '', ''), line('one', 'trunk', 'q'), line('two', 'trunk', 'q', true)];
-	expect(siblingsAfter(lines, 'q')).toEqual({ branches: ['trunk', 'one', 'two'], now: 2 });
+it('counts the trunk and each fork, and knows the current branch', () => {
+	const all = [info('trunk', '', ''), info('one', 'trunk', 'q'), info('two', 'trunk', 'q', true)];
+	expect(versionsAfter(all, 'q')).toEqual({ branches: ['trunk', 'one', 'two'], current: 2 });
 });
 
-it('sees the trunk as the one at hand when one stands there', () => {
-	const lines = [line('trunk', '', '', true), line('one', 'trunk', 'q')];
-	expect(siblingsAfter(lines, 'q')).toEqual({ branches: ['trunk', 'one'], now: 0 });
+it('takes the trunk as the current version when it is the current branch', () => {
+	const all = [info('trunk', '', '', true), info('one', 'trunk', 'q')];
+	expect(versionsAfter(all, 'q')).toEqual({ branches: ['trunk', 'one'], current: 0 });
 });
 
-it('sees a branch of a branch as part of its line', () => {
-	const lines = [line('trunk', '', ''), line('one', 'trunk', 'q'), line('deep', 'one', 'later', true)];
-	expect(siblingsAfter(lines, 'q')?.now).toBe(1);
+it('counts a branch of a branch as part of its parent version', () => {
+	const all = [info('trunk', '', ''), info('one', 'trunk', 'q'), info('deep', 'one', 'later', true)];
+	expect(versionsAfter(all, 'q')?.current).toBe(1);
 });

@@ -1,34 +1,34 @@
-/** Where a conversation parts: which branches go on after a message, and which of them is the one at hand. */
-import type { Line } from '$lib/thread/types';
+/** Versions of a message: the branches that continue after it, and which of them is current. */
+import type { BranchInfo } from '$lib/thread/types';
 
-export type Siblings = { branches: string[]; now: number };
+export type Versions = { branches: string[]; current: number };
 
-/** The ways on after a message (`""`: from the very beginning), or null where there is only one. */
-export function siblingsAfter(lines: Line[], messageId: string): Siblings | null {
-	const forks = lines.filter((line) => line.parent && line.left_after === messageId);
-	const parent = lines.find((line) => line.branch === forks[0]?.parent);
+/** The branches that continue after a message (`""`: from the very beginning), or null where there is only one. */
+export function versionsAfter(all: BranchInfo[], messageId: string): Versions | null {
+	const forks = all.filter((info) => info.parent && info.left_after === messageId);
+	const parent = all.find((info) => info.branch === forks[0]?.parent);
 	if (!parent) return null;
-	const branches = [parent.branch, ...forks.map((line) => line.branch)];
-	const lineage = wayTo(lines);
-	const now = branches.findLastIndex((branch) => lineage.has(branch));
-	return { branches: branches.map((branch) => tipOf(lines, branch, lineage)), now: Math.max(0, now) };
+	const branches = [parent.branch, ...forks.map((info) => info.branch)];
+	const lineage = currentLineage(all);
+	const current = branches.findLastIndex((branch) => lineage.has(branch));
+	return { branches: branches.map((branch) => branchTip(all, branch, lineage)), current: Math.max(0, current) };
 }
 
-/** The branches that lead to the one that is stood on, itself among them. */
-export function wayTo(lines: Line[]): Set<string> {
-	const by = new Map(lines.map((line) => [line.branch, line]));
-	const way = new Set<string>();
-	let at = lines.find((line) => line.standing);
-	while (at && !way.has(at.branch)) {
-		way.add(at.branch);
-		at = by.get(at.parent);
+/** The current branch and all its ancestors. */
+export function currentLineage(all: BranchInfo[]): Set<string> {
+	const byId = new Map(all.map((info) => [info.branch, info]));
+	const lineage = new Set<string>();
+	let at = all.find((info) => info.standing);
+	while (at && !lineage.has(at.branch)) {
+		lineage.add(at.branch);
+		at = byId.get(at.parent);
 	}
-	return way;
+	return lineage;
 }
 
-/** Where to stand to see a way: where one stands already, if that lies on it. */
-function tipOf(lines: Line[], branch: string, lineage: Set<string>): string {
-	const standing = lines.find((line) => line.standing)?.branch ?? branch;
-	const forks = lines.filter((line) => line.parent === branch && lineage.has(line.branch));
-	return lineage.has(branch) && !forks.length ? standing : branch;
+/** The branch to switch to for a version: the current branch, if it descends from that version. */
+function branchTip(all: BranchInfo[], branch: string, lineage: Set<string>): string {
+	const current = all.find((info) => info.standing)?.branch ?? branch;
+	const forks = all.filter((info) => info.parent === branch && lineage.has(info.branch));
+	return lineage.has(branch) && !forks.length ? current : branch;
 }

@@ -1,14 +1,14 @@
-/** Put words where the person can paste them. */
+/** Copies text to the clipboard. */
 import { toasts } from '$lib/ui';
 
-/** Whether it is there now. `words` say so. Browsers allow it only at an address that is safe: this computer's own, or one with https. */
-export async function copy(text: string, words = ''): Promise<boolean> {
+/** Whether the text was copied; `message` confirms it. Browsers allow this only on localhost and over https. */
+export async function copyText(text: string, message = ''): Promise<boolean> {
 	try {
 		await navigator.clipboard.writeText(text);
-		if (words) toasts.say(words);
+		if (message) toasts.show(message);
 		return true;
 	} catch {
-		toasts.trouble({ error: 'The browser does not let this page copy.', hint: 'Choose the text, and copy it yourself.' });
+		toasts.error({ message: 'Your browser blocked copying.', hint: 'Select the text and copy it yourself.' });
 		return false;
 	}
 }

@@ -1,10 +1,10 @@
-/** What can wait until the page is there: it comes after the start, when nothing else is to be done. */
-const AFTER_MS = 1_500;
-const AT_MOST_MS = 3_000;
+/** Defers work until the page has loaded and the browser is idle. */
+const DELAY_MS = 1_500;
+const TIMEOUT_MS = 3_000;
 
-/** Do something later, when there is time. What fails is tried again when it is needed. */
-export function whenIdle(does: () => unknown): void {
-	const idle = globalThis.requestIdleCallback ?? ((call: () => void) => setTimeout(call));
-	const begin = () => void Promise.resolve(does()).catch(() => undefined);
-	setTimeout(() => idle(begin, { timeout: AT_MOST_MS }), AFTER_MS);
+/** Run something later, when the browser is idle. Failures are ignored: the work is tried again when it is needed. */
+export function whenIdle(run: () => unknown): void {
+	const onIdle = globalThis.requestIdleCallback ?? ((call: () => void) => setTimeout(call));
+	const start = () => void Promise.resolve(run()).catch(() => undefined);
+	setTimeout(() => onIdle(start, { timeout: TIMEOUT_MS }), DELAY_MS);
 }

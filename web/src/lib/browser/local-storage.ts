@@ -1,5 +1,5 @@
-/** What is kept on this device. A browser that keeps nothing is no trouble: then it holds until the page is closed. */
-export function kept(name: string): string | null {
+/** Values kept in this browser's local storage. Where storage is blocked, nothing is kept and nothing fails. */
+export function readLocal(name: string): string | null {
 	try {
 		return localStorage.getItem(`everloop.${name}`);
 	} catch {
@@ -7,12 +7,12 @@ export function kept(name: string): string | null {
 	}
 }
 
-/** Keep something under a name; null: keep it no longer. */
-export function keep(name: string, value: string | null): void {
+/** Store a value under a name; null removes it. */
+export function writeLocal(name: string, value: string | null): void {
 	try {
 		if (value === null) localStorage.removeItem(`everloop.${name}`);
 		else localStorage.setItem(`everloop.${name}`, value);
 	} catch {
-		// It holds until the page is closed.
+		// Storage is blocked: the value lasts until the page is closed.
 	}
 }

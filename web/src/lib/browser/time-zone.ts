@@ -1,4 +1,4 @@
-/** Where this device is. The first call costs a slow phone a tenth of a second: nothing at the start waits for it. */
-export function zoneHere(): string {
+/** The time zone of this device. The first call takes a slow phone a tenth of a second, so nothing at the start waits for it. */
+export function deviceTimeZone(): string {
 	return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

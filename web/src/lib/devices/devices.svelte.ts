@@ -1,48 +1,48 @@
-/** The devices that are let in. */
-import { api, told, type Shape } from '$lib/api/client';
-import { rereading } from '$lib/live/reload-on';
-import { Asked } from '$lib/live/query.svelte';
+/** Devices and programs that are signed in. */
+import { api, unwrap, type Schema } from '$lib/api/client';
+import { Query } from '$lib/live/query.svelte';
+import { reloadOn } from '$lib/live/reload-on';
 import { session } from '$lib/session/session.svelte';
-import { tried } from '$lib/ui/feedback/try-action';
 import { toasts } from '$lib/ui';
+import { tryAction } from '$lib/ui/feedback/try-action';
 
-export type Device = Shape<'DeviceOut'>;
+export type Device = Schema<'DeviceOut'>;
 
 export class Devices {
-	known = new Asked<Device[]>();
+	query = new Query<Device[]>();
 
-	/** Read them, and again when one comes or goes; what is returned ends it. */
+	/** Load them, and reload when one is added or removed. Returns a function that unsubscribes. */
 	follow(): () => void {
-		this.read();
-		return rereading(/^access\.device_/, () => this.read());
+		this.load();
+		return reloadOn(/^access\.device_/, () => this.load());
 	}
 
-	read(): void {
-		void this.known.ask(() => told(api.GET('/api/devices')));
+	load(): void {
+		void this.query.run(() => unwrap(api.GET('/api/devices')));
 	}
 
 	async rename(device: Device, name: string): Promise<boolean> {
-		return this.#does(async () => {
-			await told(api.PUT('/api/devices/{device_id}', { params: { path: device }, body: { name } }));
-			toasts.say('Renamed.', { label: 'Undo', does: () => void this.rename(device, device.name) });
+		return this.#change(async () => {
+			await unwrap(api.PUT('/api/devices/{device_id}', { params: { path: device }, body: { name } }));
+			toasts.show('Renamed.', { label: 'Undo', run: () => void this.rename(device, device.name) });
 		});
 	}
 
-	/** Let it in no more. This one signs out instead. */
-	async revoke(device: Device): Promise<boolean> {
+	/** Remove a device; this device signs out instead. */
+	async remove(device: Device): Promise<boolean> {
 		if (device.this) {
-			await session.leave();
+			await session.signOut();
 			return true;
 		}
-		return this.#does(async () => {
-			await told(api.DELETE('/api/devices/{device_id}', { params: { path: device } }));
-			toasts.say(device.host ? `The token of ${device.name} opens nothing any more.` : `${device.name} is signed out.`);
+		return this.#change(async () => {
+			await unwrap(api.DELETE('/api/devices/{device_id}', { params: { path: device } }));
+			toasts.show(device.host ? `Removed the token of ${device.name}.` : `${device.name} was removed and signed out.`);
 		});
 	}
 
-	async #does(act: () => Promise<void>): Promise<boolean> {
-		const done = await tried(act);
-		if (done) this.read();
+	async #change(action: () => Promise<void>): Promise<boolean> {
+		const done = await tryAction(action);
+		if (done) this.load();
 		return done;
 	}
 }

@@ -1,28 +1,28 @@
-/** Days and times as a person says them, in the zone of this device. */
+/** Days and times, in the time zone of this device. */
 const DAY_MS = 86_400_000;
 
 /** The day of a moment, as `2026-11-15`. */
-export function dayOf(moment: string | Date): string {
+export function toIsoDay(moment: string | Date): string {
 	const at = new Date(moment);
 	const two = (number: number) => String(number).padStart(2, '0');
 	return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
-/** Whether an address or a half-typed date names a day that can be asked for: the year 0002 comes before 0020, 0202 and 2026. */
-export function isDay(text: string): boolean {
+/** Whether a text is a date that can be used. A half-typed year (0002, 0020, 0202) is not. */
+export function isIsoDay(text: string): boolean {
 	const year = Number(/^(\d{4})-\d\d-\d\d$/.exec(text)?.[1] ?? 0);
 	return year > 1970 && year < 9998 && !Number.isNaN(Date.parse(`${text}T00:00`));
 }
 
-/** Midnight of a day where this device is, or of one some days later. */
-export function startOf(day: string, later = 0): string {
+/** Local midnight of a day, or of the day `later` days after it. */
+export function startOfDay(day: string, later = 0): string {
 	const at = new Date(`${day}T00:00`);
 	at.setDate(at.getDate() + later);
 	return at.toISOString();
 }
 
-/** A day in words: today, yesterday, a weekday, a date. */
-export function dayInWords(day: string, today: string = dayOf(new Date())): string {
+/** A day as a person says it: today, yesterday, or weekday and date. */
+export function formatDay(day: string, today: string = toIsoDay(new Date())): string {
 	const at = new Date(`${day}T12:00`);
 	const ago = Math.round((Date.parse(`${today}T12:00`) - at.getTime()) / DAY_MS);
 	if (ago === 0) return 'Today';
@@ -37,18 +37,18 @@ export function dayInWords(day: string, today: string = dayOf(new Date())): stri
 }
 
 /** A time of day. */
-export function timeOf(moment: string): string {
+export function formatTime(moment: string): string {
 	return new Date(moment).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
 }
 
-/** A window of the pyramid in words; `until` is the first day that is no longer in it. */
-export function windowInWords(tier: string, first: string, until: string): string {
+/** A summarised period as a person says it; `until` is the first day after it. */
+export function formatPeriod(tier: string, first: string, until: string): string {
 	const at = new Date(`${first}T12:00`);
-	if (tier === 'day') return dayInWords(first);
+	if (tier === 'day') return formatDay(first);
 	if (tier === 'month') return at.toLocaleDateString(undefined, { month: 'long', year: 'numeric' });
 	if (tier === 'year') return first.slice(0, 4);
 	const last = new Date(Date.parse(`${until}T12:00`) - DAY_MS);
-	if (tier === 'decade') return `${first.slice(0, 4)} to ${dayOf(last).slice(0, 4)}`;
+	if (tier === 'decade') return `${first.slice(0, 4)} to ${toIsoDay(last).slice(0, 4)}`;
 	const short = (date: Date) => date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' });
 	return `${short(at)} to ${short(last)}`;
 }

@@ -1,7 +1,7 @@
-/** Skills, personas and teams, and what they are called. */
-export type Sort = 'skill' | 'persona' | 'team';
+/** Kinds of crew entries (skills, personas, teams) and their names. */
+export type CrewKind = 'skill' | 'persona' | 'team';
 
-export const SORTS: Record<Sort, { one: string; many: string }> = {
+export const CREW_KINDS: Record<CrewKind, { one: string; many: string }> = {
 	skill: { one: 'skill', many: 'Skills' },
 	persona: { one: 'persona', many: 'Personas' },
 	team: { one: 'team', many: 'Teams' }

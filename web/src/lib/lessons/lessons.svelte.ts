@@ -1,131 +1,131 @@
-/** Lessons: how they stand before the gate, and what a person says to them. */
-import { api, told, type Shape } from '$lib/api/client';
-import { Attempts } from '$lib/api/retrying-request';
-import { rereading } from '$lib/live/reload-on';
-import type { Pages } from '$lib/live/paged-list.svelte';
-import { Asked } from '$lib/live/query.svelte';
-import { tried } from '$lib/ui/feedback/try-action';
+/** Lessons: their status, the gate that approves them, and feedback on them. */
+import { api, unwrap, type Schema } from '$lib/api/client';
+import { RetryingRequest } from '$lib/api/retrying-request';
+import { pluralize } from '$lib/format/text';
+import type { LoadPage } from '$lib/live/paged-list.svelte';
+import { Query } from '$lib/live/query.svelte';
+import { reloadOn } from '$lib/live/reload-on';
 import { toasts } from '$lib/ui';
+import { tryAction } from '$lib/ui/feedback/try-action';
 
-export type Lesson = Shape<'LessonOut'>;
-export type Standing = Shape<'StandingOut'>;
-export type Narrative = Omit<Shape<'NarrativeIn'>, 'request_id'>;
+export type Lesson = Schema<'LessonOut'>;
+export type LessonDetail = Schema<'StandingOut'>;
+export type Narrative = Omit<Schema<'NarrativeIn'>, 'request_id'>;
 export type Status = 'pending' | 'active' | 'promoted' | 'discarded' | 'superseded';
-type State = 'working' | 'waiting' | 'done' | 'trouble' | 'none';
+type BadgeState = 'working' | 'waiting' | 'done' | 'trouble' | 'none';
 
-/** The facts that change a list of them. */
-export const CHANGES = /^lessons\.(?!manifest_shown|phase_logged)/;
+/** Facts that change lessons. */
+export const LESSON_CHANGES = /^lessons\.(?!manifest_shown|phase_logged)/;
 
-/** A status in words, and how it looks. */
-export const STATUSES: Record<string, { label: string; state: State }> = {
+/** The label and the colour of a status. */
+export const STATUSES: Record<string, { label: string; state: BadgeState }> = {
 	pending: { label: 'Proposed', state: 'waiting' },
-	active: { label: 'On trial', state: 'working' },
-	promoted: { label: 'Stands', state: 'done' },
-	discarded: { label: 'Let go', state: 'none' },
+	active: { label: 'In trial', state: 'working' },
+	promoted: { label: 'Approved', state: 'done' },
+	discarded: { label: 'Discarded', state: 'none' },
 	superseded: { label: 'Replaced', state: 'none' }
 };
 
-/** Lessons of a status, or all of them, a page at a time. */
-export function pagesOf(status: Status | ''): Pages<Lesson> {
+/** Loads the pages of the lessons with a status, or of all lessons. */
+export function lessonPages(status: Status | ''): LoadPage<Lesson> {
 	return async (part) => {
 		const query = { status: status ? [status] : [], ...part };
-		const { lessons, total } = await told(api.GET('/api/lessons', { params: { query } }));
+		const { lessons, total } = await unwrap(api.GET('/api/lessons', { params: { query } }));
 		return { items: lessons, total };
 	};
 }
 
-export class OneLesson {
-	known = new Asked<Standing>();
+export class LessonState {
+	detail = new Query<LessonDetail>();
 	busy = $state(false);
-	#attempts = new Attempts();
+	#request = new RetryingRequest();
 
 	constructor(readonly lessonId: string) {}
 
-	/** Read it, and again when something is recorded; what is returned ends it. */
+	/** Load it, and reload when it changes. Returns a function that unsubscribes. */
 	follow(): () => void {
-		this.read();
-		return rereading(CHANGES, () => this.read());
+		this.load();
+		return reloadOn(LESSON_CHANGES, () => this.load());
 	}
 
-	read(): void {
-		void this.known.ask(() => told(api.GET('/api/lessons/{lesson_id}', { params: this.#params })));
+	load(): void {
+		void this.detail.run(() => unwrap(api.GET('/api/lessons/{lesson_id}', { params: this.#params })));
 	}
 
 	get #params() {
 		return { path: { lesson_id: this.lessonId } };
 	}
 
-	/** The words on the page: who agrees agrees to these, and to no others. */
-	get #seen(): string {
-		return this.known.data?.lesson.digest ?? '';
+	/** The digest of the text on the page, so that feedback applies to this text and to no other. */
+	get #textDigest(): string {
+		return this.detail.data?.lesson.digest ?? '';
 	}
 
-	activate(): Promise<boolean> {
-		const params = { ...this.#params, query: { text_digest: this.#seen } };
-		return this.#does('It is on trial now.', { activate: params }, (request_id) =>
-			told(api.POST('/api/lessons/{lesson_id}/activation', { params, body: { request_id } }))
+	startTrial(): Promise<boolean> {
+		const params = { ...this.#params, query: { text_digest: this.#textDigest } };
+		return this.#change('Trial started.', { activate: params }, (request_id) =>
+			unwrap(api.POST('/api/lessons/{lesson_id}/activation', { params, body: { request_id } }))
 		);
 	}
 
-	/** Ask the gate; a refusal is an answer too. */
-	promote(): Promise<boolean> {
-		return this.#busily(async () => {
-			const said = await this.#attempts.make('promote', (request_id) =>
-				told(api.POST('/api/lessons/{lesson_id}/promotion', { params: this.#params, body: { request_id } }))
+	/** Check the requirements and approve the lesson if they are met. */
+	approve(): Promise<boolean> {
+		return this.#busyWhile(async () => {
+			const result = await this.#request.send('promote', (request_id) =>
+				unwrap(api.POST('/api/lessons/{lesson_id}/promotion', { params: this.#params, body: { request_id } }))
 			);
-			toasts.say(said.passed ? 'The gate is open: it stands.' : `The gate stays shut. ${said.reasons[0] ?? ''}`);
-			this.read();
+			toasts.show(result.passed ? 'Approved.' : `Not approved yet: ${pluralize(result.reasons.length, 'requirement')} missing.`);
+			this.load();
 		});
 	}
 
-	async praise(helpful: boolean): Promise<void> {
-		const body = { helpful, text_digest: this.#seen };
+	async giveFeedback(helpful: boolean): Promise<void> {
+		const body = { helpful, text_digest: this.#textDigest };
 		let signal_id = '';
-		const done = await this.#does('', { praise: body }, (request_id) => {
+		const done = await this.#change('', { praise: body }, (request_id) => {
 			signal_id = `web-${request_id}`;
-			return told(api.POST('/api/lessons/{lesson_id}/feedback', { params: this.#params, body: { ...body, signal_id, request_id } }));
+			return unwrap(api.POST('/api/lessons/{lesson_id}/feedback', { params: this.#params, body: { ...body, signal_id, request_id } }));
 		});
-		const words = helpful ? 'Noted: it helped.' : 'Noted: it harmed.';
-		if (done) toasts.say(words, { label: 'Undo', does: () => void this.withdraw(signal_id) });
+		if (done) toasts.show('Feedback saved.', { label: 'Undo', run: () => void this.withdrawFeedback(signal_id) });
 	}
 
-	/** Taking back what was taken back changes nothing, so it needs no id. */
-	withdraw(signal: string): Promise<boolean> {
+	/** Withdrawing twice changes nothing, so this needs no request id. */
+	withdrawFeedback(signal: string): Promise<boolean> {
 		const params = { path: { lesson_id: this.lessonId, signal_id: signal } };
-		return this.#does('Taken back.', { withdraw: signal }, () =>
-			told(api.DELETE('/api/lessons/{lesson_id}/feedback/{signal_id}', { params }))
+		return this.#change('Feedback removed.', { withdraw: signal }, () =>
+			unwrap(api.DELETE('/api/lessons/{lesson_id}/feedback/{signal_id}', { params }))
 		);
 	}
 
 	discard(reason: string, force: boolean): Promise<boolean> {
-		return this.#does('It is let go.', { discard: reason, force }, (request_id) =>
-			told(api.POST('/api/lessons/{lesson_id}/discard', { params: this.#params, body: { reason, force, request_id } }))
+		return this.#change('Discarded.', { discard: reason, force }, (request_id) =>
+			unwrap(api.POST('/api/lessons/{lesson_id}/discard', { params: this.#params, body: { reason, force, request_id } }))
 		);
 	}
 
 	edit(description: string, body: string): Promise<boolean> {
-		const words = { description, body };
-		return this.#does('Its words are changed.', words, (request_id) =>
-			told(api.PATCH('/api/lessons/{lesson_id}', { params: this.#params, body: { ...words, request_id } }))
+		const text = { description, body };
+		return this.#change('Saved.', text, (request_id) =>
+			unwrap(api.PATCH('/api/lessons/{lesson_id}', { params: this.#params, body: { ...text, request_id } }))
 		);
 	}
 
-	narrate(said: Narrative): Promise<boolean> {
-		return this.#does('Kept.', said, (request_id) =>
-			told(api.POST('/api/lessons/{lesson_id}/narrative', { params: this.#params, body: { ...said, request_id } }))
+	explain(narrative: Narrative): Promise<boolean> {
+		return this.#change('Saved.', narrative, (request_id) =>
+			unwrap(api.POST('/api/lessons/{lesson_id}/narrative', { params: this.#params, body: { ...narrative, request_id } }))
 		);
 	}
 
-	#does(words: string, what: unknown, ask: (requestId: string) => Promise<Standing>): Promise<boolean> {
-		return this.#busily(async () => {
-			this.known.data = await this.#attempts.make(what, ask);
-			if (words) toasts.say(words);
+	#change(message: string, body: unknown, send: (requestId: string) => Promise<LessonDetail>): Promise<boolean> {
+		return this.#busyWhile(async () => {
+			this.detail.data = await this.#request.send(body, send);
+			if (message) toasts.show(message);
 		});
 	}
 
-	async #busily(act: () => Promise<void>): Promise<boolean> {
+	async #busyWhile(action: () => Promise<void>): Promise<boolean> {
 		this.busy = true;
-		const done = await tried(act);
+		const done = await tryAction(action);
 		this.busy = false;
 		return done;
 	}

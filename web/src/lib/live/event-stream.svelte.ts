@@ -1,192 +1,192 @@
 /**
- * The one stream of the page. It follows facts by position, comes back by itself where it was, and says honestly how it stands.
+ * The event stream of the page: facts and streamed text. It reconnects automatically and resumes at the last position.
  *
- * A view reads a snapshot, then listens here; whatever was missed in between is told again by position. `again` says that this was not
- * possible, and that a view should read anew.
+ * A page loads a snapshot, then listens here. Facts missed during a disconnect are replayed by position; `reset` says that this was not
+ * possible and that the page should reload its data.
  */
-import { early } from '$lib/api/prefetch';
-import { joined, spoken, type Fact, type Spoken, type Words } from './fact';
-import { heardOf, type Told } from './sse-parser';
+import { takePrefetched } from '$lib/api/prefetch';
+import { applyDelta, streamedText, type Fact, type StreamedText, type TextDelta } from './fact';
+import { readEvents, type ServerEvent } from './sse-parser';
 
-export type Standing = 'off' | 'joining' | 'live' | 'lost';
-type Heard = {
+export type ConnectionStatus = 'off' | 'connecting' | 'live' | 'lost';
+type Listener = {
 	fact?: (fact: Fact) => void;
-	words?: (words: Words) => void;
-	again?: () => void;
+	delta?: (delta: TextDelta) => void;
+	reset?: () => void;
 };
 
-const FIRST_WAIT_MS = 500;
-const WAIT_MAX_MS = 15_000;
-const ASLEEP_MS = 5_000;
-const LOOK_MS = 5_000;
-const SILENCE_MS = 40_000; // the engine beats every fifteen seconds: two were missed
-const JOIN_MS = 1_000; // a start does not wait longer for the stream
-const HELLO_MS = 4_000; // an old connection may swallow what is asked: then it is asked again, by a new one
-const MISSED_MAX = 1_000; // more is not told fact by fact, but read anew
+const RETRY_FIRST_MS = 500;
+const RETRY_MAX_MS = 15_000;
+const SLEEP_MIN_MS = 5_000;
+const CHECK_EVERY_MS = 5_000;
+const SILENCE_MAX_MS = 40_000; // the server sends a heartbeat every fifteen seconds: two were missed
+const START_WAIT_MAX_MS = 1_000; // `start` does not wait longer than this
+const HELLO_WAIT_MAX_MS = 4_000; // a stale connection may swallow the request: then it is sent again over a new one
+const REPLAY_MAX = 1_000; // after more facts than this, pages reload instead
 
-export class Live {
-	/** How the connection stands. */
-	standing = $state<Standing>('off');
-	/** The newest position that was seen. */
+export class EventStream {
+	/** The state of the connection. */
+	status = $state<ConnectionStatus>('off');
+	/** The newest position received. */
 	position = $state(0);
 
-	#listeners = new Set<Heard>();
-	#speaking = new Map<string, Spoken & { thread_id: string }>(); // answers that come just now
+	#listeners = new Set<Listener>();
+	#streaming = new Map<string, StreamedText & { thread_id: string }>(); // answers being streamed now
 	#stream: AbortController | null = null;
-	#wait = FIRST_WAIT_MS;
-	#timer: ReturnType<typeof setTimeout> | undefined;
-	#looking: ReturnType<typeof setInterval> | undefined;
-	#heardAt = 0;
-	#lookedAt = 0;
-	#left = 0;
-	#unanswered: ReturnType<typeof setTimeout> | undefined;
-	#late = false;
-	#greeted: () => void = () => undefined;
-	#stillAllowed: () => Promise<unknown>;
+	#retryDelay = RETRY_FIRST_MS;
+	#retryTimer: ReturnType<typeof setTimeout> | undefined;
+	#watchdog: ReturnType<typeof setInterval> | undefined;
+	#receivedAt = 0;
+	#checkedAt = 0;
+	#hiddenAt = 0;
+	#helloTimer: ReturnType<typeof setTimeout> | undefined;
+	#startedLate = false;
+	#onHello: () => void = () => undefined;
+	#checkSession: () => Promise<unknown>;
 
-	/** `allowed` looks whether this device is still let in; it is asked when the stream is refused. */
-	constructor(allowed: () => Promise<unknown>) {
-		this.#stillAllowed = allowed;
+	/** `checkSession` finds out whether this device is still signed in; called when the stream is refused. */
+	constructor(checkSession: () => Promise<unknown>) {
+		this.#checkSession = checkSession;
 	}
 
-	/** Hear what happens from now on, and what has come of answers so far; what is returned ends it. */
-	listen(heard: Heard): () => void {
-		this.#listeners.add(heard);
-		for (const [turn_id, { thread_id, text }] of this.#speaking) heard.words?.({ thread_id, turn_id, offset: 0, text });
-		return () => this.#listeners.delete(heard);
+	/** Receive events from now on, and the text of unfinished answers so far. Returns a function that unsubscribes. */
+	listen(listener: Listener): () => void {
+		this.#listeners.add(listener);
+		for (const [turn_id, { thread_id, text }] of this.#streaming) listener.delta?.({ thread_id, turn_id, offset: 0, text });
+		return () => this.#listeners.delete(listener);
 	}
 
-	/** Begin. When this ends, the stream has begun: whoever reads from then on misses nothing. Or it takes too long: then `again` comes. */
+	/** Connect. Data loaded after this resolves misses no event. If connecting takes too long, `reset` is called later. */
 	async start(): Promise<void> {
-		if (this.standing !== 'off') return;
-		const greeted = new Promise<void>((resolve) => (this.#greeted = resolve));
-		void this.#join(early('/api/stream'));
-		document.addEventListener('visibilitychange', this.#seen);
-		document.addEventListener('resume', this.#woken);
-		window.addEventListener('pageshow', this.#woken);
-		window.addEventListener('online', this.#woken);
-		window.addEventListener('offline', this.#cut);
-		this.#lookedAt = Date.now();
-		this.#looking = setInterval(() => this.#look(), LOOK_MS);
-		await Promise.race([greeted, new Promise((resolve) => setTimeout(resolve, JOIN_MS))]);
-		this.#late = !this.position;
+		if (this.status !== 'off') return;
+		const hello = new Promise<void>((resolve) => (this.#onHello = resolve));
+		void this.#connect(takePrefetched('/api/stream'));
+		document.addEventListener('visibilitychange', this.#onVisibility);
+		document.addEventListener('resume', this.#onWake);
+		window.addEventListener('pageshow', this.#onWake);
+		window.addEventListener('online', this.#onWake);
+		window.addEventListener('offline', this.#onOffline);
+		this.#checkedAt = Date.now();
+		this.#watchdog = setInterval(() => this.#checkAlive(), CHECK_EVERY_MS);
+		await Promise.race([hello, new Promise((resolve) => setTimeout(resolve, START_WAIT_MAX_MS))]);
+		this.#startedLate = !this.position;
 	}
 
 	stop(): void {
 		this.#close();
-		clearInterval(this.#looking);
-		this.standing = 'off';
+		clearInterval(this.#watchdog);
+		this.status = 'off';
 		this.position = 0;
-		document.removeEventListener('visibilitychange', this.#seen);
-		document.removeEventListener('resume', this.#woken);
-		window.removeEventListener('pageshow', this.#woken);
-		window.removeEventListener('online', this.#woken);
-		window.removeEventListener('offline', this.#cut);
+		document.removeEventListener('visibilitychange', this.#onVisibility);
+		document.removeEventListener('resume', this.#onWake);
+		window.removeEventListener('pageshow', this.#onWake);
+		window.removeEventListener('online', this.#onWake);
+		window.removeEventListener('offline', this.#onOffline);
 	}
 
-	/** Try now, instead of later. */
+	/** Reconnect now. */
 	retry(): void {
-		this.#wait = FIRST_WAIT_MS;
-		this.#lookedAt = Date.now();
+		this.#retryDelay = RETRY_FIRST_MS;
+		this.#checkedAt = Date.now();
 		this.#close();
-		void this.#join();
+		void this.#connect();
 	}
 
-	async #join(begun?: Promise<Response>): Promise<void> {
+	async #connect(prefetched?: Promise<Response>): Promise<void> {
 		const stream = (this.#stream = new AbortController());
-		this.#heardAt = Date.now();
-		this.#unanswered = setTimeout(() => this.retry(), HELLO_MS);
-		if (this.standing === 'off') this.standing = 'joining';
+		this.#receivedAt = Date.now();
+		this.#helloTimer = setTimeout(() => this.retry(), HELLO_WAIT_MAX_MS);
+		if (this.status === 'off') this.status = 'connecting';
 		const after = this.position ? `?after=${this.position}` : '';
 		try {
 			const { signal } = stream;
-			const answer = await (begun ?? fetch(`/api/stream${after}`, { signal, cache: 'no-store' }));
-			if (answer.status === 401) await this.#stillAllowed();
-			else if (answer.ok && answer.body) await heardOf(answer.body, (told) => this.#heard(stream, told), signal);
+			const answer = await (prefetched ?? fetch(`/api/stream${after}`, { signal, cache: 'no-store' }));
+			if (answer.status === 401) await this.#checkSession();
+			else if (answer.ok && answer.body) await readEvents(answer.body, (events) => this.#receive(stream, events), signal);
 		} catch {
-			// It broke, or was broken off: what follows is the same as when it ends.
+			// Broken or aborted: handled like the end of the stream.
 		}
-		if (stream === this.#stream) this.#broken();
+		if (stream === this.#stream) this.#disconnect();
 	}
 
-	#heard(stream: AbortController, told: Told[]): void {
+	#receive(stream: AbortController, events: ServerEvent[]): void {
 		if (stream !== this.#stream) return;
-		this.#heardAt = Date.now();
-		for (const { event, data } of told) {
+		this.#receivedAt = Date.now();
+		for (const { event, data } of events) {
 			if (event === 'hello') this.#hello(JSON.parse(data));
 			else if (event === 'fact') this.#fact(JSON.parse(data));
-			else if (event === 'so_far' || event === 'words') this.#words(JSON.parse(data));
+			else if (event === 'so_far' || event === 'words') this.#delta(JSON.parse(data));
 			if (stream !== this.#stream) return;
 		}
 	}
 
 	#hello(hello: { position: number }): void {
-		clearTimeout(this.#unanswered);
-		this.#speaking.clear();
+		clearTimeout(this.#helloTimer);
+		this.#streaming.clear();
 		const fresh = this.position === 0;
 		const missed = hello.position - this.position;
-		this.standing = 'live';
-		this.#wait = FIRST_WAIT_MS;
+		this.status = 'live';
+		this.#retryDelay = RETRY_FIRST_MS;
 		if (fresh) this.position = hello.position;
-		this.#greeted();
-		if (fresh && this.#late) this.#again();
-		if (!fresh && (missed < 0 || missed > MISSED_MAX)) {
+		this.#onHello();
+		if (fresh && this.#startedLate) this.#reset();
+		if (!fresh && (missed < 0 || missed > REPLAY_MAX)) {
 			this.position = hello.position;
 			this.retry();
-			this.#again();
+			this.#reset();
 		}
 	}
 
-	#again(): void {
-		for (const one of this.#listeners) one.again?.();
+	#reset(): void {
+		for (const listener of this.#listeners) listener.reset?.();
 	}
 
 	#fact(fact: Fact): void {
 		if (fact.position <= this.position) return;
 		this.position = fact.position;
-		for (const one of this.#listeners) one.fact?.(fact);
+		for (const listener of this.#listeners) listener.fact?.(fact);
 	}
 
-	#words(words: Words): void {
-		const { thread_id, turn_id, text } = words;
-		const after = text ? joined(this.#speaking.get(turn_id) ?? spoken(''), words) : null;
-		if (after) this.#speaking.set(turn_id, { ...after, thread_id });
-		else this.#speaking.delete(turn_id);
-		for (const one of this.#listeners) one.words?.(words);
+	#delta(delta: TextDelta): void {
+		const { thread_id, turn_id, text } = delta;
+		const after = text ? applyDelta(this.#streaming.get(turn_id) ?? streamedText(''), delta) : null;
+		if (after) this.#streaming.set(turn_id, { ...after, thread_id });
+		else this.#streaming.delete(turn_id);
+		for (const listener of this.#listeners) listener.delta?.(delta);
 	}
 
-	#broken(): void {
+	#disconnect(): void {
 		this.#close();
-		if (this.standing === 'off') return;
-		this.standing = 'lost';
-		this.#timer = setTimeout(() => void this.#join(), this.#wait);
-		this.#wait = Math.min(this.#wait * 2, WAIT_MAX_MS);
+		if (this.status === 'off') return;
+		this.status = 'lost';
+		this.#retryTimer = setTimeout(() => void this.#connect(), this.#retryDelay);
+		this.#retryDelay = Math.min(this.#retryDelay * 2, RETRY_MAX_MS);
 	}
 
 	#close(): void {
-		clearTimeout(this.#timer);
-		clearTimeout(this.#unanswered);
+		clearTimeout(this.#retryTimer);
+		clearTimeout(this.#helloTimer);
 		const stream = this.#stream;
 		this.#stream = null;
 		stream?.abort();
 	}
 
-	/** A clock that jumped means that all of it slept; a stream without a beat is dead, whatever the network says. */
-	#look(): void {
+	/** A jump of the clock means that the device slept; a stream without heartbeats is dead, whatever the network says. */
+	#checkAlive(): void {
 		const now = Date.now();
-		const slept = now - this.#lookedAt > LOOK_MS + ASLEEP_MS;
-		this.#lookedAt = now;
-		if (slept || (this.#stream && now - this.#heardAt > SILENCE_MS)) this.retry();
+		const wasAsleep = now - this.#checkedAt > CHECK_EVERY_MS + SLEEP_MIN_MS;
+		this.#checkedAt = now;
+		if (wasAsleep || (this.#stream && now - this.#receivedAt > SILENCE_MAX_MS)) this.retry();
 	}
 
-	#seen = (): void => {
-		if (document.visibilityState === 'hidden') this.#left = Date.now();
-		else if (this.standing === 'lost' || Date.now() - this.#left > ASLEEP_MS) this.retry();
+	#onVisibility = (): void => {
+		if (document.visibilityState === 'hidden') this.#hiddenAt = Date.now();
+		else if (this.status === 'lost' || Date.now() - this.#hiddenAt > SLEEP_MIN_MS) this.retry();
 	};
 
-	#woken = (event: Event): void => {
+	#onWake = (event: Event): void => {
 		if (event.type !== 'pageshow' || (event as PageTransitionEvent).persisted) this.retry();
 	};
 
-	#cut = (): void => this.#broken();
+	#onOffline = (): void => this.#disconnect();
 }

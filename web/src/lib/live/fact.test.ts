@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { joined as joinedTo, spoken, type Words } from './fact';
+import { applyDelta as applyDeltaTo, streamedText, type TextDelta } from './fact';
 
-const joined = (text: string, words: Words) => joinedTo(spoken(text), words)?.text ?? null;
-const words = (offset: number, text: string) => ({ thread_id: 't', turn_id: 'u', offset, text });
+const applyDelta = (text: string, part: TextDelta) => applyDeltaTo(streamedText(text), part)?.text ?? null;
+const delta = (offset: number, text: string) => ({ thread_id: 't', turn_id: 'u', offset, text });
 
-describe('words put in their place', () => {
-	it('appends what comes next', () => {
-		expect(joined('Hello', words(5, ' there'))).toBe('Hello there');
+describe('applying a delta', () => {
+	it('appends the next piece', () => {
+		expect(applyDelta('Hello', delta(5, ' there'))).toBe('Hello there');
 	});
-	it('does not double what is known', () => {
-		expect(joined('Hello there', words(5, ' there'))).toBe('Hello there');
+	it('does not duplicate known text', () => {
+		expect(applyDelta('Hello there', delta(5, ' there'))).toBe('Hello there');
 	});
-	it('keeps what overlaps once', () => {
-		expect(joined('Hello th', words(5, ' there'))).toBe('Hello there');
+	it('keeps an overlap once', () => {
+		expect(applyDelta('Hello th', delta(5, ' there'))).toBe('Hello there');
 	});
-	it('counts characters as the engine does', () => {
-		expect(joined('𝄞𝄞', words(2, '!'))).toBe('𝄞𝄞!');
-		expect(joined('𝄞𝄞', words(1, '𝄞'))).toBe('𝄞𝄞');
+	it('counts characters as the server does', () => {
+		expect(applyDelta('𝄞𝄞', delta(2, '!'))).toBe('𝄞𝄞!');
+		expect(applyDelta('𝄞𝄞', delta(1, '𝄞'))).toBe('𝄞𝄞');
 	});
-	it('keeps count', () => {
-		expect(joinedTo(spoken('𝄞'), words(1, '𝄞a'))).toEqual(spoken('𝄞𝄞a'));
+	it('keeps the length up to date', () => {
+		expect(applyDeltaTo(streamedText('𝄞'), delta(1, '𝄞a'))).toEqual(streamedText('𝄞𝄞a'));
 	});
-	it('refuses a hole', () => {
-		expect(joined('Hello', words(9, 'x'))).toBeNull();
+	it('rejects a gap', () => {
+		expect(applyDelta('Hello', delta(9, 'x'))).toBeNull();
 	});
 });

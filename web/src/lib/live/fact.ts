@@ -1,4 +1,4 @@
-/** What comes by the stream: facts as they are recorded, and answers word by word. */
+/** Payloads of the event stream: recorded facts, and the text of answers as it is generated. */
 export type Fact = {
 	position: number;
 	kind: string;
@@ -9,30 +9,30 @@ export type Fact = {
 	data: Record<string, unknown> | null;
 };
 
-/** Some words of an answer, and where in it they begin. The empty text says that it ended. */
-export type Words = { thread_id: string; turn_id: string; offset: number; text: string };
+/** A piece of an answer and its offset. An empty text means that the answer ended. */
+export type TextDelta = { thread_id: string; turn_id: string; offset: number; text: string };
 
 /**
- * What was heard of an answer, and how many characters that is.
+ * The text of an answer received so far, and its length in characters.
  *
- * The engine counts characters, a browser counts halves of some of them: 𝄞 is one there and two here.
+ * The server counts code points, JavaScript counts UTF-16 units: 𝄞 is one there and two here.
  */
-export type Spoken = { text: string; length: number };
+export type StreamedText = { text: string; length: number };
 
-/** A text as something that was heard. */
-export function spoken(text: string): Spoken {
+/** Wrap a text with its length in code points. */
+export function streamedText(text: string): StreamedText {
 	return { text, length: [...text].length };
 }
 
 /**
- * What was heard with some words put in their place: what is known already is not doubled, and a hole is refused (null), for then
- * something was missed and must be read again. Words that come next cost no more than themselves, however long the text is.
+ * Add a piece to the received text. Overlaps are not duplicated; a gap gives null, because then something was missed and the answer
+ * must be reloaded. Appending costs only the length of the piece, however long the text is.
  */
-export function joined(known: Spoken, words: Words): Spoken | null {
-	if (words.offset > known.length) return null;
-	const came = spoken(words.text);
-	const end = words.offset + came.length;
-	if (end <= known.length) return known;
-	const before = words.offset === known.length ? known.text : [...known.text].slice(0, words.offset).join('');
-	return { text: before + words.text, length: end };
+export function applyDelta(received: StreamedText, delta: TextDelta): StreamedText | null {
+	if (delta.offset > received.length) return null;
+	const added = streamedText(delta.text);
+	const end = delta.offset + added.length;
+	if (end <= received.length) return received;
+	const before = delta.offset === received.length ? received.text : [...received.text].slice(0, delta.offset).join('');
+	return { text: before + delta.text, length: end };
 }

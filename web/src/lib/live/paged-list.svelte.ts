@@ -1,71 +1,71 @@
-/** Things a page after another, as many as there are. */
+/** A long list, loaded page by page. */
 import { untrack } from 'svelte';
-import { problemOf, type Problem } from '$lib/api/client';
-import { rereading } from './reload-on';
+import { toApiError, type ApiError } from '$lib/api/client';
+import { reloadOn } from './reload-on';
 
 const PAGE = 100;
-const LIMIT_MAX = 500; // that the engine gives at once
+const LIMIT_MAX = 500; // of one response
 
 export type Page<Item> = { items: Item[]; total: number };
-export type Pages<Item> = (part: { limit: number; offset: number }) => Promise<Page<Item>>;
+export type LoadPage<Item> = (part: { limit: number; offset: number }) => Promise<Page<Item>>;
 
-export class Paged<Item> {
+export class PagedList<Item> {
 	items = $state.raw<Item[]>([]);
-	/** How many there are; below 0: that is not known yet. */
+	/** How many items there are; below 0 while that is unknown. */
 	total = $state(-1);
-	problem = $state<Problem | null>(null);
-	#pages: Pages<Item> | null = null;
-	#newest = 0;
-	#busy = false;
+	error = $state<ApiError | null>(null);
+	#loadPage: LoadPage<Item> | null = null;
+	#latest = 0;
+	#loading = false;
 
-	/** Show these from the newest on, and again when a fact of such a kind comes; what is returned ends it. */
-	follow(kinds: RegExp, pages: Pages<Item>): () => void {
-		this.#pages = pages;
+	/** Load the list, newest first, and reload it when a fact of these kinds arrives. Returns a function that unsubscribes. */
+	follow(kinds: RegExp, loadPage: LoadPage<Item>): () => void {
+		this.#loadPage = loadPage;
 		this.total = -1;
 		this.items = [];
 		untrack(() => void this.read());
-		return rereading(kinds, () => void this.read());
+		return reloadOn(kinds, () => void this.read());
 	}
 
-	/** Read as many as are shown now: whoever looks at the last of them is not thrown elsewhere. */
+	/** Reload as many items as are shown now, so that the scroll position stays valid. */
 	async read(): Promise<void> {
-		this.#newest += 1;
-		await this.#ask((pages) => firstOf(pages, Math.max(PAGE, this.items.length)));
+		this.#latest += 1;
+		await this.#load((loadPage) => firstItems(loadPage, Math.max(PAGE, this.items.length)));
 	}
 
-	/** Read on, if there is more. */
+	/** Load the next page, if there is one. */
 	async more(): Promise<void> {
-		if (this.#busy || this.items.length >= this.total) return;
-		this.#busy = true;
-		await this.#ask(async (pages) => {
-			const page = await pages({ limit: PAGE, offset: this.items.length });
-			// If something came or went that nobody told of, the page repeats some that are shown, or leaves some out.
-			if (page.total !== this.total) return firstOf(pages, this.items.length + PAGE);
+		if (this.#loading || this.items.length >= this.total) return;
+		this.#loading = true;
+		await this.#load(async (loadPage) => {
+			const page = await loadPage({ limit: PAGE, offset: this.items.length });
+			// The list changed without an event: this page would repeat or skip items.
+			if (page.total !== this.total) return firstItems(loadPage, this.items.length + PAGE);
 			return { items: [...this.items, ...page.items], total: page.total };
 		});
-		this.#busy = false;
+		this.#loading = false;
 	}
 
-	/** What was asked before the newest reading says nothing any more. */
-	async #ask(read: (pages: Pages<Item>) => Promise<Page<Item>>): Promise<void> {
-		if (!this.#pages) return;
-		const mine = this.#newest;
+	/** Responses to requests older than the latest reload are ignored. */
+	async #load(read: (loadPage: LoadPage<Item>) => Promise<Page<Item>>): Promise<void> {
+		if (!this.#loadPage) return;
+		const mine = this.#latest;
 		try {
-			const { items, total } = await read(this.#pages);
-			if (mine !== this.#newest) return;
-			[this.items, this.total, this.problem] = [items, total, null];
+			const { items, total } = await read(this.#loadPage);
+			if (mine !== this.#latest) return;
+			[this.items, this.total, this.error] = [items, total, null];
 		} catch (error) {
-			if (mine === this.#newest) this.problem = problemOf(error);
+			if (mine === this.#latest) this.error = toApiError(error);
 		}
 	}
 }
 
-/** So many from the newest on, or all there are; fewer if they change meanwhile. */
-async function firstOf<Item>(pages: Pages<Item>, wanted: number): Promise<Page<Item>> {
-	const { items, total } = await pages({ limit: Math.min(LIMIT_MAX, wanted), offset: 0 });
+/** The first `count` items, or all of them; fewer if the list changes meanwhile. */
+async function firstItems<Item>(loadPage: LoadPage<Item>, count: number): Promise<Page<Item>> {
+	const { items, total } = await loadPage({ limit: Math.min(LIMIT_MAX, count), offset: 0 });
 	const all = [...items];
-	while (all.length < Math.min(wanted, total)) {
-		const page = await pages({ limit: Math.min(LIMIT_MAX, wanted - all.length), offset: all.length });
+	while (all.length < Math.min(count, total)) {
+		const page = await loadPage({ limit: Math.min(LIMIT_MAX, count - all.length), offset: all.length });
 		if (page.total !== total || !page.items.length) break;
 		all.push(...page.items);
 	}

@@ -1,25 +1,25 @@
-/** One question to the engine and how it stands: for pages that read a thing and show it. */
-import { problemOf, type Problem } from '$lib/api/client';
+/** The state of one request, for pages that load something and show it: data, error, loading. */
+import { toApiError, type ApiError } from '$lib/api/client';
 
-export class Asked<Data> {
+export class Query<Data> {
 	data = $state<Data | null>(null);
-	problem = $state<Problem | null>(null);
-	busy = $state(false);
-	#newest = 0;
+	error = $state<ApiError | null>(null);
+	loading = $state(false);
+	#latest = 0;
 
-	/** Ask; a later question overtakes an earlier one. */
-	async ask(question: () => Promise<Data>): Promise<void> {
-		const mine = ++this.#newest;
-		this.busy = true;
+	/** Send a request; the result of an earlier one is ignored. */
+	async run(request: () => Promise<Data>): Promise<void> {
+		const mine = ++this.#latest;
+		this.loading = true;
 		try {
-			const data = await question();
-			if (mine !== this.#newest) return;
+			const data = await request();
+			if (mine !== this.#latest) return;
 			this.data = data;
-			this.problem = null;
+			this.error = null;
 		} catch (error) {
-			if (mine === this.#newest) this.problem = problemOf(error);
+			if (mine === this.#latest) this.error = toApiError(error);
 		} finally {
-			if (mine === this.#newest) this.busy = false;
+			if (mine === this.#latest) this.loading = false;
 		}
 	}
 }

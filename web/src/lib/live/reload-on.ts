@@ -1,22 +1,22 @@
-/** Pages that stay true: read now, and again shortly after something of theirs was recorded. */
-import type { Fact } from './fact';
+/** Keeps a page up to date: reloads it shortly after facts of certain kinds were recorded. */
 import { session } from '$lib/session/session.svelte';
+import type { Fact } from './fact';
 
-const SETTLE_MS = 250;
+const DEBOUNCE_MS = 250;
 
-/** Call `read` when a fact of these kinds comes; a burst of facts is one reading. What is returned ends it. */
-export function rereading(kinds: RegExp, read: () => void): () => void {
+/** Call `reload` when a fact of these kinds arrives; a burst of facts causes one reload. Returns a function that unsubscribes. */
+export function reloadOn(kinds: RegExp, reload: () => void): () => void {
 	let timer: ReturnType<typeof setTimeout> | undefined;
-	const end = session.live.listen({
-		again: read,
+	const unsubscribe = session.events.listen({
+		reset: reload,
 		fact: (fact: Fact) => {
 			if (!kinds.test(fact.kind) && !fact.kind.startsWith('log.')) return;
 			clearTimeout(timer);
-			timer = setTimeout(read, SETTLE_MS);
+			timer = setTimeout(reload, DEBOUNCE_MS);
 		}
 	});
 	return () => {
 		clearTimeout(timer);
-		end();
+		unsubscribe();
 	};
 }

@@ -1,43 +1,43 @@
 /**
- * The engine's stream as it comes, event by event.
+ * Reads the server-sent events of the event stream.
  *
- * It is read by hand and not by EventSource, for that one hides the beats between events: whoever hears them notices silence.
+ * Not with EventSource, because that hides the heartbeats between events, which are needed to notice a dead connection.
  */
-export type Told = { event: string; data: string };
+export type ServerEvent = { event: string; data: string };
 
-/** Whole events out of pieces of text; the rest waits for the next piece. */
-export class Hearing {
+/** Splits chunks of text into whole events; the rest waits for the next chunk. */
+export class SseParser {
 	#rest = '';
 
-	heard(text: string): Told[] {
+	push(text: string): ServerEvent[] {
 		const blocks = (this.#rest + text).split('\n\n');
 		this.#rest = blocks.pop() ?? '';
-		return blocks.map(toldIn).filter((told) => told.data !== '');
+		return blocks.map(parseEvent).filter((event) => event.data !== '');
 	}
 }
 
-function toldIn(block: string): Told {
-	const told = { event: 'message', data: '' };
+function parseEvent(block: string): ServerEvent {
+	const event: ServerEvent = { event: 'message', data: '' };
 	for (const line of block.split('\n')) {
-		if (line.startsWith('event: ')) told.event = line.slice(7);
-		else if (line.startsWith('data: ')) told.data = line.slice(6);
+		if (line.startsWith('event: ')) event.event = line.slice(7);
+		else if (line.startsWith('data: ')) event.data = line.slice(6);
 	}
-	return told;
+	return event;
 }
 
-/** Hear a stream until it ends or is broken off. `hear` is called for each piece that comes, also if it is nothing but a beat. */
-export async function heardOf(
+/** Read a stream until it ends or is aborted. `onEvents` is called for every chunk, even if it is only a heartbeat. */
+export async function readEvents(
 	body: ReadableStream<Uint8Array>,
-	hear: (told: Told[]) => void,
-	brokenOff?: AbortSignal
+	onEvents: (events: ServerEvent[]) => void,
+	signal?: AbortSignal
 ): Promise<void> {
-	const hearing = new Hearing();
-	const letters = new TextDecoder();
+	const parser = new SseParser();
+	const decoder = new TextDecoder();
 	const reader = body.getReader();
-	brokenOff?.addEventListener('abort', () => void reader.cancel().catch(() => undefined));
+	signal?.addEventListener('abort', () => void reader.cancel().catch(() => undefined));
 	for (;;) {
 		const { done, value } = await reader.read();
 		if (done) return;
-		hear(hearing.heard(letters.decode(value, { stream: true })));
+		onEvents(parser.push(decoder.decode(value, { stream: true })));
 	}
 }

@@ -1,14 +1,14 @@
 /**
- * A text in blocks that do not change one another. While a text grows, only its last block is set anew: a long answer costs no more at
- * its end than at its beginning.
+ * Splits Markdown into independent blocks. While a text streams in, only its last block is rendered again, so a long answer costs no
+ * more at its end than at its start.
  */
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-const GOES_ON = /^([-*+>|]|\d+[.)])/; // it may belong to what stands before it
-const REFERENCE = /^ {0,3}\[[^\]]+\]:/m; // one block would name what another one uses
+const CONTINUES = /^([-*+>|]|\d+[.)])/; // may belong to the block before it
+const REFERENCE = /^ {0,3}\[[^\]]+\]:/m; // a definition that other blocks refer to
 
-/** Where a text can be cut: what stands before never changes again, whatever comes. */
-export function cutsOf(text: string): number[] {
-	const cuts: number[] = [];
+/** Offsets where a text can be split: text before them never changes again, whatever follows. */
+export function blockBoundaries(text: string): number[] {
+	const boundaries: number[] = [];
 	let fence = '';
 	let offset = 0;
 	for (const line of text.split('\n')) {
@@ -18,42 +18,42 @@ export function cutsOf(text: string): number[] {
 		offset += line.length + 1;
 		if (fence || line.trim() !== '' || offset >= text.length) continue;
 		const next = text.slice(offset, offset + 12);
-		if (/^\S/.test(next) && !GOES_ON.test(next)) cuts.push(offset);
+		if (/^\S/.test(next) && !CONTINUES.test(next)) boundaries.push(offset);
 	}
-	return cuts;
+	return boundaries;
 }
 
-/** A whole text in blocks. */
-export function blocksOf(text: string): string[] {
+/** Split a complete text into blocks. */
+export function splitBlocks(text: string): string[] {
 	if (REFERENCE.test(text)) return [text];
-	const edges = [0, ...cutsOf(text), text.length];
+	const edges = [0, ...blockBoundaries(text), text.length];
 	return edges.slice(1).map((end, index) => text.slice(edges[index], end));
 }
 
-/** The blocks of a text that grows. */
-export class Growing {
+/** Splits a text that is still streaming in. */
+export class StreamingBlocks {
 	#text = '';
-	#settled: string[] = [];
+	#final: string[] = [];
 	#end = 0;
 
-	/** Its blocks now; those before the last one are the same as before. */
-	blocks(text: string): string[] {
-		if (!text.startsWith(this.#text)) [this.#settled, this.#end] = [[], 0];
+	/** The blocks of the text so far; all but the last are the same as before. */
+	update(text: string): string[] {
+		if (!text.startsWith(this.#text)) [this.#final, this.#end] = [[], 0];
 		this.#text = text;
 		const start = this.#end;
-		for (const cut of cutsOf(text.slice(start))) {
-			this.#settled.push(text.slice(this.#end, start + cut));
-			this.#end = start + cut;
+		for (const boundary of blockBoundaries(text.slice(start))) {
+			this.#final.push(text.slice(this.#end, start + boundary));
+			this.#end = start + boundary;
 		}
-		return [...this.#settled, text.slice(this.#end)];
+		return [...this.#final, text.slice(this.#end)];
 	}
 }
 
-/** Code that has begun and not ended: its language and what has come of it. Null: the block is something else. */
-export function openCode(block: string): { language: string; code: string } | null {
-	const begun = /^ {0,3}(`{3,}|~{3,})([^\n`]*)\n/.exec(block);
-	if (!begun) return null;
-	const code = block.slice(begun[0].length);
-	const ended = code.split('\n').some((line) => FENCE.exec(line)?.[1]?.startsWith(begun[1] ?? ''));
-	return ended ? null : { language: begun[2]?.trim().split(/\s/)[0] ?? '', code };
+/** The language and the content of a code block that has not ended yet; null for any other block. */
+export function unfinishedCode(block: string): { language: string; code: string } | null {
+	const opening = /^ {0,3}(`{3,}|~{3,})([^\n`]*)\n/.exec(block);
+	if (!opening) return null;
+	const code = block.slice(opening[0].length);
+	const ended = code.split('\n').some((line) => FENCE.exec(line)?.[1]?.startsWith(opening[1] ?? ''));
+	return ended ? null : { language: opening[2]?.trim().split(/\s/)[0] ?? '', code };
 }

@@ -1,11 +1,11 @@
-/** Diagrams. Mermaid puts labels on the page before it cleans them, so it is given none that could be markup. */
+/** Mermaid diagrams. Mermaid inserts labels into the page before sanitizing them, so markup is removed from the source first. */
 import DOMPurify from 'dompurify';
 import mermaid from 'mermaid';
 
 let count = 0;
 
-/** A diagram's source without markup, links and settings of its own. */
-export function harmless(code: string): string {
+/** The source of a diagram without markup, links and directives. */
+export function sanitizeSource(code: string): string {
 	return code
 		.replace(/%%\{[\s\S]*?\}%%/g, '')
 		.replace(/^---\n[\s\S]*?\n---\n/, '')
@@ -14,8 +14,8 @@ export function harmless(code: string): string {
 		.replace(/&(?=#|\w+;)/g, '＆');
 }
 
-/** The diagram as SVG; empty if it is malformed. */
-export async function drawn(code: string, dark: boolean): Promise<string> {
+/** Render a diagram to SVG; empty if its source is invalid. */
+export async function renderDiagram(code: string, dark: boolean): Promise<string> {
 	mermaid.initialize({
 		startOnLoad: false,
 		securityLevel: 'strict',
@@ -25,7 +25,7 @@ export async function drawn(code: string, dark: boolean): Promise<string> {
 		theme: dark ? 'dark' : 'neutral'
 	});
 	try {
-		const { svg } = await mermaid.render(`diagram-${count++}`, harmless(code));
+		const { svg } = await mermaid.render(`diagram-${count++}`, sanitizeSource(code));
 		return DOMPurify.sanitize(svg, { USE_PROFILES: { svg: true, svgFilters: true } });
 	} catch {
 		return '';

@@ -1,69 +1,69 @@
-/** What a text gets once it stands on the page: buttons on code, colours, formulas, diagrams. Each comes when it is first needed. */
-import { copy } from '$lib/browser/clipboard';
+/** Enhances rendered Markdown: copy buttons, syntax highlighting, formulas, diagrams. Each is loaded when first needed. */
+import { copyText } from '$lib/browser/clipboard';
 
-const FOLD_LINES = 24;
+const COLLAPSE_LINES = 24;
 const DIAGRAM = 'mermaid';
-const READABLE = 0.85; // of its size: smaller, and a diagram's words cannot be read
+const SCALE_MIN = 0.85; // of its natural size: smaller, and the labels of a diagram cannot be read
 
-/** Give a rendered text its extras. Safe to call again on the same element. */
+/** Enhance a rendered text. Safe to call again on the same element. */
 export function enrich(root: HTMLElement, dark: boolean): void {
-	for (const fence of root.querySelectorAll<HTMLElement>('.fence:not([data-dressed])')) {
-		fence.dataset.dressed = '';
-		dress(fence);
-		if (fence.dataset.language === DIAGRAM) void draw(fence, dark);
-		else if (fence.dataset.language) void colour(fence, fence.dataset.language);
+	for (const fence of root.querySelectorAll<HTMLElement>('.fence:not([data-enhanced])')) {
+		fence.dataset.enhanced = '';
+		addButtons(fence);
+		if (fence.dataset.language === DIAGRAM) void drawDiagram(fence, dark);
+		else if (fence.dataset.language) void highlight(fence, fence.dataset.language);
 	}
-	const formulas = root.querySelectorAll<HTMLElement>('.formula:not([data-dressed])');
-	if (formulas.length) void set([...formulas]);
+	const formulas = root.querySelectorAll<HTMLElement>('.formula:not([data-enhanced])');
+	if (formulas.length) void renderFormulas([...formulas]);
 }
 
-function dress(fence: HTMLElement): void {
+function addButtons(fence: HTMLElement): void {
 	const code = fence.querySelector('code')?.textContent ?? '';
-	const acts = document.createElement('span');
+	const buttons = document.createElement('span');
 	const lines = code.split('\n').length;
-	if (lines > FOLD_LINES) acts.append(folding(fence, lines));
-	acts.append(copying(code));
-	fence.querySelector('.fence-head')?.append(acts);
+	if (lines > COLLAPSE_LINES) buttons.append(collapseButton(fence, lines));
+	buttons.append(copyButton(code));
+	fence.querySelector('.fence-head')?.append(buttons);
 }
 
-function button(label: string, does: (button: HTMLButtonElement) => void): HTMLButtonElement {
-	const made = document.createElement('button');
-	made.type = 'button';
-	made.textContent = label;
-	made.addEventListener('click', () => does(made));
-	return made;
+function button(label: string, run: (button: HTMLButtonElement) => void): HTMLButtonElement {
+	const element = document.createElement('button');
+	element.type = 'button';
+	element.textContent = label;
+	element.addEventListener('click', () => run(element));
+	return element;
 }
 
-function copying(code: string): HTMLButtonElement {
-	return button('Copy', async (made) => {
-		if (!(await copy(code))) return;
-		made.textContent = 'Copied';
-		setTimeout(() => (made.textContent = 'Copy'), 1_500);
+function copyButton(code: string): HTMLButtonElement {
+	return button('Copy', async (element) => {
+		if (!(await copyText(code))) return;
+		element.textContent = 'Copied';
+		setTimeout(() => (element.textContent = 'Copy'), 1_500);
 	});
 }
 
-function folding(fence: HTMLElement, lines: number): HTMLButtonElement {
-	fence.dataset.folded = 'true';
-	return button(`Show ${lines} lines`, (made) => {
-		const folded = fence.dataset.folded !== 'true';
-		fence.dataset.folded = String(folded);
-		made.textContent = folded ? `Show ${lines} lines` : 'Fold';
+function collapseButton(fence: HTMLElement, lines: number): HTMLButtonElement {
+	fence.dataset.collapsed = 'true';
+	return button(`Show ${lines} lines`, (element) => {
+		const collapsed = fence.dataset.collapsed !== 'true';
+		fence.dataset.collapsed = String(collapsed);
+		element.textContent = collapsed ? `Show ${lines} lines` : 'Show less';
 	});
 }
 
-async function colour(fence: HTMLElement, language: string): Promise<void> {
-	const { coloured } = await import('./highlighter');
+async function highlight(fence: HTMLElement, language: string): Promise<void> {
+	const { highlightCode } = await import('./highlighter');
 	const code = fence.querySelector('code');
-	const markup = code && (await coloured(code.textContent ?? '', language));
+	const markup = code && (await highlightCode(code.textContent ?? '', language));
 	if (!code || !markup) return;
 	code.innerHTML = markup;
 	code.parentElement?.classList.add('shiki');
 }
 
-async function set(formulas: HTMLElement[]): Promise<void> {
+async function renderFormulas(formulas: HTMLElement[]): Promise<void> {
 	const [{ default: katex }] = await Promise.all([import('katex'), import('katex/dist/katex.min.css')]);
 	for (const formula of formulas) {
-		formula.dataset.dressed = '';
+		formula.dataset.enhanced = '';
 		katex.render(formula.textContent ?? '', formula, {
 			displayMode: formula.dataset.display === 'true',
 			throwOnError: false,
@@ -75,24 +75,24 @@ async function set(formulas: HTMLElement[]): Promise<void> {
 	}
 }
 
-async function draw(fence: HTMLElement, dark: boolean): Promise<void> {
+async function drawDiagram(fence: HTMLElement, dark: boolean): Promise<void> {
 	const code = fence.querySelector('code')?.textContent ?? '';
-	const { drawn } = await import('./diagram');
-	const svg = await drawn(code, dark);
+	const { renderDiagram } = await import('./diagram');
+	const svg = await renderDiagram(code, dark);
 	if (svg) {
 		const figure = document.createElement('div');
 		figure.className = 'diagram p-3';
-		figure.tabIndex = 0; // it scrolls where it is wider than the page
+		figure.tabIndex = 0; // scrollable where it is wider than the page
 		figure.role = 'figure';
 		figure.ariaLabel = 'Diagram';
 		figure.innerHTML = svg;
-		const picture = figure.querySelector('svg');
-		if (picture) picture.style.minWidth = `${picture.viewBox.baseVal.width * READABLE}px`;
+		const image = figure.querySelector('svg');
+		if (image) image.style.minWidth = `${image.viewBox.baseVal.width * SCALE_MIN}px`;
 		fence.querySelector('pre')?.replaceWith(figure);
 	} else {
 		const note = document.createElement('p');
 		note.className = 'label px-3 pb-3';
-		note.textContent = 'This diagram cannot be drawn: it is malformed.';
+		note.textContent = 'This diagram has a syntax error.';
 		fence.append(note);
 	}
 }

@@ -1,4 +1,4 @@
-const LETTERS: Record<string, string> = {
+const ENTITIES: Record<string, string> = {
 	'&': '&amp;',
 	'<': '&lt;',
 	'>': '&gt;',
@@ -6,7 +6,7 @@ const LETTERS: Record<string, string> = {
 	"'": '&#39;'
 };
 
-/** A text that no browser takes for markup. */
-export function escaped(text: string): string {
-	return text.replace(/[&<>"']/g, (letter) => LETTERS[letter] ?? letter);
+/** Escape a text for use in HTML. */
+export function escapeHtml(text: string): string {
+	return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }

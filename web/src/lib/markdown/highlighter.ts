@@ -1,32 +1,32 @@
-/** Code in colour, asked of a worker; what was coloured lately is kept. */
-import { Once } from '$lib/api/request-cache';
+/** Highlights code in a web worker, and caches the results. */
+import { RequestCache } from '$lib/api/request-cache';
 import ShikiWorker from './shiki.worker?worker';
 
-type Found = { id: number; markup: string | null };
+type HighlightResult = { id: number; markup: string | null };
 
-const KEPT_MAX = 200;
-const kept = new Once<string | null>(KEPT_MAX);
+const CACHED_MAX = 200;
+const cache = new RequestCache<string | null>(CACHED_MAX);
 const waiting = new Map<number, (markup: string | null) => void>();
 let worker: Worker | undefined;
-let asked = 0;
+let lastId = 0;
 
-/** The inside of a code element, in colour; null if the language is not known. */
-export function coloured(code: string, language: string): Promise<string | null> {
-	return kept.of(`${language}\n${code}`, () => ask(code, language));
+/** The highlighted content of a code element; null if the language is unknown. */
+export function highlightCode(code: string, language: string): Promise<string | null> {
+	return cache.get(`${language}\n${code}`, () => request(code, language));
 }
 
-function ask(code: string, language: string): Promise<string | null> {
-	worker ??= begun();
-	const id = (asked += 1);
+function request(code: string, language: string): Promise<string | null> {
+	worker ??= startWorker();
+	const id = (lastId += 1);
 	worker.postMessage({ id, code, language });
 	return new Promise((resolve) => waiting.set(id, resolve));
 }
 
-function begun(): Worker {
-	const made = new ShikiWorker();
-	made.addEventListener('message', ({ data: { id, markup } }: MessageEvent<Found>) => {
+function startWorker(): Worker {
+	const started = new ShikiWorker();
+	started.addEventListener('message', ({ data: { id, markup } }: MessageEvent<HighlightResult>) => {
 		waiting.get(id)?.(markup);
 		waiting.delete(id);
 	});
-	return made;
+	return started;
 }

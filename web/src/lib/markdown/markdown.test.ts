@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { escaped } from './escape';
+import { escapeHtml } from './escape';
 import { safeAddress } from './markdown';
 
-describe('addresses', () => {
-	it.each(['https://example.org', 'http://a.b/c', 'mailto:a@b.c', '/memory/1', '#top'])('lets %s through', (href) => {
+describe('safe addresses', () => {
+	it.each(['https://example.org', 'http://a.b/c', 'mailto:a@b.c', '/memory/1', '#top'])('allows %s', (href) => {
 		expect(safeAddress(href)).toBe(href);
 	});
 	it.each([
@@ -16,11 +16,11 @@ describe('addresses', () => {
 		'//evil.example',
 		'file:///etc/passwd',
 		'blob:x'
-	])('refuses %s', (href) => {
+	])('rejects %s', (href) => {
 		expect(safeAddress(href)).toBeNull();
 	});
 });
 
-it('writes markup as text', () => {
-	expect(escaped(`<a href="x">'&'</a>`)).toBe('&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;');
+it('escapes HTML', () => {
+	expect(escapeHtml(`<a href="x">'&'</a>`)).toBe('&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;');
 });

@@ -1,39 +1,39 @@
 /**
- * Markdown as HTML that cannot do anything: no raw HTML, no scripts, no address but http, https and mailto, no picture from elsewhere.
+ * Renders Markdown to safe HTML: no raw HTML, no scripts, no links but http, https and mailto, no remote images.
  *
- * Two walls: the renderer writes text for every piece of HTML it meets, and DOMPurify lets only what a text needs through.
+ * Two layers: the renderer escapes every piece of HTML, and DOMPurify allows only a short list of tags and attributes.
  */
 import DOMPurify from 'dompurify';
 import { Marked, type RendererObject, type Tokens } from 'marked';
-import { escaped } from './escape';
-import { Kept } from './text-cache';
-import { MATHS } from './maths';
+import { escapeHtml } from './escape';
+import { MATH_EXTENSIONS } from './maths';
+import { TextCache } from './text-cache';
 
 const SAFE = /^(https?:|mailto:|\/(?!\/)|#)/i;
 
-/** An address that may be followed, or null. Control characters and spaces hide nothing. */
+/** The address if it is safe to follow, else null. Control characters and spaces are removed first. */
 export function safeAddress(href: string): string | null {
-	// eslint-disable-next-line no-control-regex -- they are what is taken out
+	// eslint-disable-next-line no-control-regex -- these are the characters to remove
 	const plain = href.replace(/[\u0000-\u0020\u007f-\u009f\u200b-\u200f\u2028-\u202e]/g, '');
 	return SAFE.test(plain) ? plain : null;
 }
 
 const renderer: RendererObject = {
-	html: ({ text }: Tokens.HTML | Tokens.Tag) => escaped(text),
+	html: ({ text }: Tokens.HTML | Tokens.Tag) => escapeHtml(text),
 	link({ href, title, tokens }: Tokens.Link) {
-		const words = this.parser.parseInline(tokens);
+		const label = this.parser.parseInline(tokens);
 		const address = safeAddress(href);
-		if (!address) return words;
-		const away = /^https?:/i.test(address) ? ' target="_blank" rel="noopener noreferrer nofollow"' : '';
-		return `<a href="${escaped(address)}"${title ? ` title="${escaped(title)}"` : ''}${away}>${words}</a>`;
+		if (!address) return label;
+		const external = /^https?:/i.test(address) ? ' target="_blank" rel="noopener noreferrer nofollow"' : '';
+		return `<a href="${escapeHtml(address)}"${title ? ` title="${escapeHtml(title)}"` : ''}${external}>${label}</a>`;
 	},
 	image: ({ text, href }: Tokens.Image) =>
-		`<span class="picture" title="${escaped(href)}">[picture: ${escaped(text || 'without a name')}]</span>`,
+		`<span class="image" title="${escapeHtml(href)}">[image: ${escapeHtml(text || 'no description')}]</span>`,
 	code({ text, lang }: Tokens.Code) {
 		const language = (lang ?? '').split(/\s/)[0]?.replace(/[^\w+#-]/g, '') ?? '';
 		return (
-			`<div class="fence" data-language="${escaped(language)}"><div class="fence-head"><span>${escaped(language || 'text')}</span></div>` +
-			`<pre tabindex="0"><code>${escaped(text)}</code></pre></div>`
+			`<div class="fence" data-language="${escapeHtml(language)}"><div class="fence-head"><span>${escapeHtml(language || 'text')}</span></div>` +
+			`<pre tabindex="0"><code>${escapeHtml(text)}</code></pre></div>`
 		);
 	},
 	table(token: Tokens.Table) {
@@ -49,7 +49,7 @@ const renderer: RendererObject = {
 	checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ ')
 };
 
-const marked = new Marked({ gfm: true, breaks: true, async: false, renderer, extensions: MATHS });
+const marked = new Marked({ gfm: true, breaks: true, async: false, renderer, extensions: MATH_EXTENSIONS });
 
 const ALLOWED = {
 	ALLOWED_TAGS: (
@@ -57,21 +57,21 @@ const ALLOWED = {
 	).split(' '),
 	ALLOWED_ATTR: 'align aria-label class data-display data-language href rel role start tabindex target title'.split(' '),
 	ALLOWED_URI_REGEXP: SAFE,
-	// These hold no address: their values are not measured as one.
+	// These are not addresses, so their values are not checked as such.
 	ADD_URI_SAFE_ATTR: 'align aria-label data-display data-language rel role start tabindex target'.split(' '),
 	ALLOW_DATA_ATTR: false,
 	ALLOW_ARIA_ATTR: false
 };
 
-const KEPT_LETTERS = 2_000_000;
-const kept = new Kept<string>(KEPT_LETTERS);
+const CACHED_CHARACTERS = 2_000_000;
+const cache = new TextCache<string>(CACHED_CHARACTERS);
 
-/** Markdown as HTML that may stand on the page. What was set lately is kept: rows come and go as one scrolls. */
-export function html(text: string): string {
-	return kept.of(text, () => fresh(text));
+/** Render Markdown to safe HTML. Results are cached, because rows are rendered again on scrolling. */
+export function renderMarkdown(text: string): string {
+	return cache.get(text, () => renderUncached(text));
 }
 
-/** The same for a text that will be another in a moment: it is not kept. */
-export function fresh(text: string): string {
+/** The same without the cache, for a text that is still streaming in. */
+export function renderUncached(text: string): string {
 	return DOMPurify.sanitize(marked.parse(text) as string, ALLOWED);
 }

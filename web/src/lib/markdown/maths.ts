@@ -1,12 +1,12 @@
-/** Formulas in Markdown: `$…$`, `$$…$$`, `\(…\)`, `\[…\]`. They are marked here and set later, when KaTeX is there. */
+/** Formulas in Markdown: `$…$`, `$$…$$`, `\(…\)`, `\[…\]`. Marked here, and rendered once KaTeX is loaded. */
 import type { TokenizerAndRendererExtension, Tokens } from 'marked';
-import { escaped } from './escape';
+import { escapeHtml } from './escape';
 
 type Rule = { start: RegExp; whole: RegExp; display: boolean };
 
 const INLINE: Rule[] = [
 	{ start: /\$\$/, whole: /^\$\$([^$]+?)\$\$/, display: true },
-	// A price is no formula: no space inside the signs, no digit after the last.
+	// A price is not a formula: no space inside the signs, no digit after the last.
 	{ start: /\$/, whole: /^\$(?!\s)((?:\\.|[^$\\\n])+?)(?<!\s)\$(?!\d)/, display: false },
 	{ start: /\\\(/, whole: /^\\\(([\s\S]+?)\\\)/, display: false },
 	{ start: /\\\[/, whole: /^\\\[([\s\S]+?)\\\]/, display: true }
@@ -22,8 +22,8 @@ function extension(rule: Rule, index: number): TokenizerAndRendererExtension {
 			return found ? { type: `maths${index}`, raw: found[0], text: found[1]?.trim() ?? '' } : undefined;
 		},
 		renderer: (token: Tokens.Generic) =>
-			`<span class="formula" data-display="${rule.display}">${escaped(String(token.text))}</span>`
+			`<span class="formula" data-display="${rule.display}">${escapeHtml(String(token.text))}</span>`
 	};
 }
 
-export const MATHS = INLINE.map(extension);
+export const MATH_EXTENSIONS = INLINE.map(extension);

@@ -1,12 +1,12 @@
-/** Code in colour. Languages are fetched one by one, when the first code in one of them is shown. */
+/** Syntax highlighting. Each language is loaded when code in it is first shown. */
 import { createHighlighterCore, type LanguageInput } from 'shiki/core';
 import { createJavaScriptRegexEngine } from 'shiki/engine/javascript';
 import githubDark from 'shiki/themes/github-dark-default.mjs';
 import githubLight from 'shiki/themes/github-light-high-contrast.mjs';
 
-const CODE_MAX = 60_000; // beyond this, colours cost more than they give
+const CODE_MAX = 60_000; // characters; longer code is not highlighted
 
-/** Each adds its file to the package, so only what people paste into conversations is here. */
+/** Each language adds a file to the package, so only those common in conversations are here. */
 const LANGUAGES: Record<string, () => LanguageInput> = {
 	bash: () => import('@shikijs/langs/bash'),
 	c: () => import('@shikijs/langs/c'),
@@ -45,7 +45,7 @@ const LANGUAGES: Record<string, () => LanguageInput> = {
 	yaml: () => import('@shikijs/langs/yaml'),
 	zig: () => import('@shikijs/langs/zig')
 };
-const ALSO: Record<string, string> = {
+const ALIASES: Record<string, string> = {
 	'c#': 'csharp',
 	'c++': 'cpp',
 	cs: 'csharp',
@@ -76,10 +76,10 @@ const highlighter = createHighlighterCore({
 	engine: createJavaScriptRegexEngine({ forgiving: true })
 });
 
-/** The inside of a code element, in colour; null if the language is not known. */
-export async function coloured(code: string, language: string): Promise<string | null> {
-	const asked = language.toLowerCase();
-	const name = ALSO[asked] ?? asked;
+/** The highlighted content of a code element; null if the language is unknown. */
+export async function highlight(code: string, language: string): Promise<string | null> {
+	const requested = language.toLowerCase();
+	const name = ALIASES[requested] ?? requested;
 	const load = LANGUAGES[name];
 	if (!load || code.length > CODE_MAX) return null;
 	const shiki = await highlighter;

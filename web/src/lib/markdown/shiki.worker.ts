@@ -1,9 +1,9 @@
-/** Colours are found beside the page, so that finding them never makes it wait. */
-import { coloured } from './shiki';
+/** Web worker for syntax highlighting, so that it never blocks the page. */
+import { highlight } from './shiki';
 
-type Asked = { id: number; code: string; language: string };
+type HighlightRequest = { id: number; code: string; language: string };
 
-self.addEventListener('message', async (event: MessageEvent<Asked>) => {
+self.addEventListener('message', async (event: MessageEvent<HighlightRequest>) => {
 	const { id, code, language } = event.data;
-	self.postMessage({ id, markup: await coloured(code, language).catch(() => null) });
+	self.postMessage({ id, markup: await highlight(code, language).catch(() => null) });
 });

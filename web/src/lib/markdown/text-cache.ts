@@ -1,22 +1,22 @@
-/** What was made from texts, up to so many letters: the oldest goes first. */
-export class Kept<Made extends string | null> {
-	#made = new Map<string, Made>();
-	#letters = 0;
+/** Cache of results computed from texts, bounded by its total number of characters; the oldest is evicted first. */
+export class TextCache<Result extends string | null> {
+	#results = new Map<string, Result>();
+	#characters = 0;
 
-	constructor(readonly lettersMax: number) {}
+	constructor(readonly charactersMax: number) {}
 
-	/** What was made from a text, or what `make` makes of it now. */
-	of(text: string, make: () => Made): Made {
-		const known = this.#made.get(text);
-		if (known !== undefined) return known;
-		const made = make();
-		this.#made.set(text, made);
-		this.#letters += text.length + (made?.length ?? 0);
-		for (const [oldest, its] of this.#made) {
-			if (this.#letters <= this.lettersMax) break;
-			this.#made.delete(oldest);
-			this.#letters -= oldest.length + (its?.length ?? 0);
+	/** The cached result for a text, or the one that `compute` gives. */
+	get(text: string, compute: () => Result): Result {
+		const cached = this.#results.get(text);
+		if (cached !== undefined) return cached;
+		const result = compute();
+		this.#results.set(text, result);
+		this.#characters += text.length + (result?.length ?? 0);
+		for (const [oldest, value] of this.#results) {
+			if (this.#characters <= this.charactersMax) break;
+			this.#results.delete(oldest);
+			this.#characters -= oldest.length + (value?.length ?? 0);
 		}
-		return made;
+		return result;
 	}
 }

@@ -1,23 +1,23 @@
-/** What prompts were made of. A prompt never changes, so each is read once. */
-import { api, told, type Shape } from '$lib/api/client';
-import { Once } from '$lib/api/request-cache';
+/** Loads prompts and turns. They never change once recorded, so they are cached. */
+import { api, unwrap, type Schema } from '$lib/api/client';
+import { RequestCache } from '$lib/api/request-cache';
 
-export type Prompt = Shape<'PromptOut'>;
-export type Section = Shape<'SectionOut'>;
-export type Piece = Shape<'PieceOut'>;
+export type Prompt = Schema<'PromptOut'>;
+export type Section = Schema<'SectionOut'>;
+export type Piece = Schema<'PieceOut'>;
 
-const KEPT_MAX = 200;
-const prompts = new Once<Prompt>(KEPT_MAX);
-const turns = new Once<Shape<'TurnOut'>>(KEPT_MAX);
+const CACHED_MAX = 200;
+const prompts = new RequestCache<Prompt>(CACHED_MAX);
+const turns = new RequestCache<Schema<'TurnOut'>>(CACHED_MAX);
 
-/** The prompt of that name. */
-export function prompt(contextId: string): Promise<Prompt> {
+/** The prompt with this id. */
+export function loadPrompt(contextId: string): Promise<Prompt> {
 	const params = { path: { context_id: contextId } };
-	return prompts.of(contextId, () => told(api.GET('/api/contexts/{context_id}', { params })));
+	return prompts.get(contextId, () => unwrap(api.GET('/api/contexts/{context_id}', { params })));
 }
 
-/** The turn of an answer; once it has ended it never changes. */
-export function turnOf(turnId: string): Promise<Shape<'TurnOut'>> {
+/** The turn of a finished answer. */
+export function loadTurn(turnId: string): Promise<Schema<'TurnOut'>> {
 	const params = { path: { turn_id: turnId } };
-	return turns.of(turnId, () => told(api.GET('/api/turns/{turn_id}', { params })));
+	return turns.get(turnId, () => unwrap(api.GET('/api/turns/{turn_id}', { params })));
 }

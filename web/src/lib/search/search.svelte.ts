@@ -1,15 +1,15 @@
-/** A search over everything that was said. What is wanted stands in the address. */
-import { api, told, type Shape } from '$lib/api/client';
-import { Asked } from '$lib/live/query.svelte';
+/** Search over all messages. The filter is kept in the address. */
+import { api, unwrap, type Schema } from '$lib/api/client';
+import { isIsoDay, startOfDay } from '$lib/format/days';
+import { Query } from '$lib/live/query.svelte';
 import { routes } from '$lib/routes';
-import { isDay, startOf } from '$lib/format/days';
 
 const MODES = ['hybrid', 'text', 'semantic'] as const;
 const ROLES = ['', 'user', 'assistant'] as const;
 const PAGE = 50;
-const MOST = 500; // that the engine gives at once
+const LIMIT_MAX = 500; // of one response
 
-export type Wanted = {
+export type SearchFilter = {
 	q: string;
 	mode: (typeof MODES)[number];
 	role: (typeof ROLES)[number];
@@ -18,71 +18,71 @@ export type Wanted = {
 	before: string;
 };
 
-/** What an address asks for. */
-export function wantedOf(url: URL): Wanted {
-	const given = (name: string) => url.searchParams.get(name) ?? '';
+/** The filter of an address. */
+export function filterFromUrl(url: URL): SearchFilter {
+	const param = (name: string) => url.searchParams.get(name) ?? '';
 	return {
-		q: given('q'),
-		mode: MODES.find((mode) => mode === given('mode')) ?? 'hybrid',
-		role: ROLES.find((role) => role === given('role')) ?? '',
-		thread: given('thread'),
-		since: given('since'),
-		before: given('before')
+		q: param('q'),
+		mode: MODES.find((mode) => mode === param('mode')) ?? 'hybrid',
+		role: ROLES.find((role) => role === param('role')) ?? '',
+		thread: param('thread'),
+		since: param('since'),
+		before: param('before')
 	};
 }
 
-/** The address that asks for it. */
-export function addressOf(wanted: Wanted): string {
+/** The address of a filter. */
+export function urlOfFilter(filter: SearchFilter): string {
 	const query = new URLSearchParams();
-	for (const [name, value] of Object.entries(wanted)) {
+	for (const [name, value] of Object.entries(filter)) {
 		if (value && !(name === 'mode' && value === 'hybrid')) query.set(name, value);
 	}
 	return query.size ? `${routes.search()}?${query}` : routes.search();
 }
 
 export class Search {
-	found = new Asked<Shape<'SearchOut'>>();
+	results = new Query<Schema<'SearchOut'>>();
 	#limit = $state(PAGE);
-	#wanted: Wanted | null = null;
+	#filter: SearchFilter | null = null;
 
-	/** Whether there may be more than are shown. */
-	get more(): boolean {
-		return this.#limit < MOST && this.full;
+	/** Whether more results can be loaded. */
+	get hasMore(): boolean {
+		return this.#limit < LIMIT_MAX && this.limited;
 	}
 
-	/** Whether these are as many as were asked for: then they are the best, and not all. */
-	get full(): boolean {
-		return (this.found.data?.hits.length ?? 0) >= this.#limit;
+	/** Whether these are only the best results, as many as the limit allows. */
+	get limited(): boolean {
+		return (this.results.data?.hits.length ?? 0) >= this.#limit;
 	}
 
-	async look(wanted: Wanted): Promise<void> {
+	async run(filter: SearchFilter): Promise<void> {
 		this.#limit = PAGE;
-		this.#wanted = wanted;
-		await this.#ask(wanted);
+		this.#filter = filter;
+		await this.#fetch(filter);
 	}
 
-	/** Look for more of the same. */
-	async further(): Promise<void> {
-		if (!this.#wanted) return;
-		this.#limit = Math.min(MOST, this.#limit * 2);
-		await this.#ask(this.#wanted);
+	/** Load more results of the same search. */
+	async loadMore(): Promise<void> {
+		if (!this.#filter) return;
+		this.#limit = Math.min(LIMIT_MAX, this.#limit * 2);
+		await this.#fetch(this.#filter);
 	}
 
-	async #ask(wanted: Wanted): Promise<void> {
-		const query = wanted.q.trim();
+	async #fetch(filter: SearchFilter): Promise<void> {
+		const query = filter.q.trim();
 		if (!query) return;
 		const params = {
 			query: {
 				query,
-				mode: wanted.mode,
-				role: wanted.role,
-				thread_id: wanted.thread,
+				mode: filter.mode,
+				role: filter.role,
+				thread_id: filter.thread,
 				limit: this.#limit,
-				...(isDay(wanted.since) ? { since: startOf(wanted.since) } : {}),
-				...(isDay(wanted.before) ? { before: startOf(wanted.before, 1) } : {})
+				...(isIsoDay(filter.since) ? { since: startOfDay(filter.since) } : {}),
+				...(isIsoDay(filter.before) ? { before: startOfDay(filter.before, 1) } : {})
 			}
 		};
-		// The client forgets that a boost is a pair.
-		await this.found.ask(() => told(api.GET('/api/search', { params })) as Promise<Shape<'SearchOut'>>);
+		// The generated client types a boost as an array instead of a pair.
+		await this.results.run(() => unwrap(api.GET('/api/search', { params })) as Promise<Schema<'SearchOut'>>);
 	}
 }

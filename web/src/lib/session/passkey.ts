@@ -1,28 +1,28 @@
-/** Passkeys as the browser makes and uses them. */
-import { api, told } from '$lib/api/client';
+/** Passkeys: creating them and signing in with them (WebAuthn). */
+import { api, unwrap } from '$lib/api/client';
 
-/** Whether this browser and this address allow passkeys: a bare number is no name to keep a key under. */
-export const able = (): boolean => 'PublicKeyCredential' in window && !/^[\d.]+$|^\[/.test(location.hostname);
+/** Whether this browser and this address support passkeys: they need a host name, not an IP address. */
+export const passkeysSupported = (): boolean => 'PublicKeyCredential' in window && !/^[\d.]+$|^\[/.test(location.hostname);
 
-type Given = Record<string, unknown>;
+type CredentialJson = Record<string, unknown>;
 
-/** A new key for this place; null when the person broke it off. */
-export async function made(): Promise<Given | null> {
-	const asked = (await told(api.POST('/api/passkeys/options'))) as unknown as PublicKeyCredentialCreationOptionsJSON;
-	const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(asked);
-	return given(navigator.credentials.create({ publicKey }));
+/** Create a passkey for this site; null if the person cancelled. */
+export async function createPasskey(): Promise<CredentialJson | null> {
+	const options = (await unwrap(api.POST('/api/passkeys/options'))) as unknown as PublicKeyCredentialCreationOptionsJSON;
+	const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+	return toJson(navigator.credentials.create({ publicKey }));
 }
 
-/** A signature of a key that this browser holds; null when the person broke it off. */
-export async function signed(): Promise<Given | null> {
-	const asked = (await told(api.POST('/api/session/passkey/options'))) as unknown as PublicKeyCredentialRequestOptionsJSON;
-	const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(asked);
-	return given(navigator.credentials.get({ publicKey }));
+/** Sign the server's challenge with a passkey; null if the person cancelled. */
+export async function signWithPasskey(): Promise<CredentialJson | null> {
+	const options = (await unwrap(api.POST('/api/session/passkey/options'))) as unknown as PublicKeyCredentialRequestOptionsJSON;
+	const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+	return toJson(navigator.credentials.get({ publicKey }));
 }
 
-async function given(asked: Promise<Credential | null>): Promise<Given | null> {
+async function toJson(credential: Promise<Credential | null>): Promise<CredentialJson | null> {
 	try {
-		return ((await asked) as PublicKeyCredential | null)?.toJSON() ?? null;
+		return ((await credential) as PublicKeyCredential | null)?.toJSON() ?? null;
 	} catch (error) {
 		if (error instanceof DOMException) return null;
 		throw error;

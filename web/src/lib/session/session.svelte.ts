@@ -1,99 +1,106 @@
-/** Who this device is, how it comes in, and the stream that it follows while it is in. */
-import { api, onSignedOut, problemOf, told, type Problem, type Shape } from '$lib/api/client';
-import { askEarly, dropEarly } from '$lib/api/prefetch';
+/** The session of this device: signing in and out, and the event stream while signed in. */
+import { api, ApiError, onSignedOut, toApiError, unwrap, type Schema } from '$lib/api/client';
+import { discardPrefetched, setPrefetchEnabled } from '$lib/api/prefetch';
 import { whenIdle } from '$lib/browser/idle';
-import { Live } from '$lib/live/event-stream.svelte';
-import { zoneHere } from '$lib/browser/time-zone';
-import { signed } from './passkey';
+import { deviceTimeZone } from '$lib/browser/time-zone';
+import { EventStream } from '$lib/live/event-stream.svelte';
+import { signWithPasskey } from './passkey';
 
-type Standing = 'asking' | 'in' | 'out' | 'unreached';
+type SessionStatus = 'loading' | 'signed-in' | 'signed-out' | 'unreachable';
+const FORBIDDEN = 403;
 const CODE = /[#&]pair=([A-Za-z0-9-]+)/;
 
 class Session {
-	standing = $state<Standing>('asking');
-	device = $state<Shape<'DeviceOut'> | null>(null);
-	problem = $state<Problem | null>(null);
-	live = new Live(() => this.#stillIn());
+	status = $state<SessionStatus>('loading');
+	device = $state<Schema<'DeviceOut'> | null>(null);
+	error = $state<ApiError | null>(null);
+	events = new EventStream(() => this.#check());
 
 	constructor() {
-		onSignedOut(() => this.#out());
-		// A link that is opened where the page is already open changes only what stands after the #.
-		window.addEventListener('hashchange', () => CODE.test(location.hash) && void this.begin());
+		onSignedOut(() => this.#setSignedOut());
+		// A pairing link opened in a tab that shows this page already changes only the part after the #.
+		window.addEventListener('hashchange', () => CODE.test(location.hash) && void this.start());
 	}
 
-	/** At the start: come in with the code of the address if it has one, else as before. */
-	async begin(): Promise<void> {
+	/** Sign in with the pairing code in the address, if it has one, or restore the session. */
+	async start(): Promise<void> {
 		const code = CODE.exec(location.hash)?.[1];
 		if (code) {
 			history.replaceState(history.state, '', location.pathname + location.search);
 			if (await this.pair(code)) return;
 		}
 		try {
-			await this.#in(await told(api.GET('/api/session')));
+			await this.#setSignedIn(await unwrap(api.GET('/api/session')));
 		} catch (error) {
-			const problem = problemOf(error);
-			if (problem.status === 401) return this.#out();
-			dropEarly();
-			this.standing = 'unreached';
+			if (toApiError(error).status === 401) return this.#setSignedOut();
+			discardPrefetched();
+			this.status = 'unreachable';
 		}
 	}
 
-	/** Come in with a one-time code; whether it opened. */
+	/** Sign in with a pairing code. Returns whether it was accepted. */
 	async pair(code: string): Promise<boolean> {
-		this.problem = null;
+		this.error = null;
 		try {
-			await this.#in(await told(api.POST('/api/session', { body: { code, name: '' } })));
+			await this.#setSignedIn(await unwrap(api.POST('/api/session', { body: { code, name: '' } })));
 			return true;
 		} catch (error) {
-			dropEarly();
-			this.problem = problemOf(error);
-			if (this.standing === 'asking') this.standing = 'out';
+			discardPrefetched();
+			this.error = explainRefusal(error, 'This code has expired or was already used.', 'Run everloop pair for a new one.');
+			if (this.status === 'loading') this.status = 'signed-out';
 			return false;
 		}
 	}
 
-	/** Come in with a passkey. Breaking it off is no trouble. */
-	async unlock(): Promise<void> {
-		this.problem = null;
+	/** Sign in with a passkey. Cancelling is not an error. */
+	async signInWithPasskey(): Promise<void> {
+		this.error = null;
 		try {
-			const credential = await signed();
-			if (credential) await this.#in(await told(api.POST('/api/session/passkey', { body: { credential, name: '' } })));
+			const credential = await signWithPasskey();
+			if (credential) await this.#setSignedIn(await unwrap(api.POST('/api/session/passkey', { body: { credential, name: '' } })));
 		} catch (error) {
-			this.problem = problemOf(error);
+			this.error = explainRefusal(error, 'This passkey was removed or belongs to another site.', 'Sign in with a code instead.');
 		}
 	}
 
-	async leave(): Promise<void> {
+	async signOut(): Promise<void> {
 		await api.DELETE('/api/session');
-		this.#out();
+		this.#setSignedOut();
 	}
 
-	async #in(device: Shape<'DeviceOut'>): Promise<void> {
+	async #setSignedIn(device: Schema<'DeviceOut'>): Promise<void> {
 		this.device = device;
-		this.problem = null;
-		askEarly(true);
-		await this.live.start(); // first, so that what pages read is never older than what they hear
-		if (!this.device) return; // it was signed out meanwhile
-		this.standing = 'in';
-		whenIdle(tellPlace);
+		this.error = null;
+		setPrefetchEnabled(true);
+		await this.events.start(); // first, so that no page loads data older than the events it receives
+		if (!this.device) return; // signed out meanwhile
+		this.status = 'signed-in';
+		whenIdle(reportTimeZone);
 	}
 
-	#out(): void {
-		this.live.stop();
-		askEarly(false);
-		dropEarly();
+	#setSignedOut(): void {
+		this.events.stop();
+		setPrefetchEnabled(false);
+		discardPrefetched();
 		this.device = null;
-		this.standing = 'out';
+		this.status = 'signed-out';
 	}
 
-	async #stillIn(): Promise<void> {
-		await api.GET('/api/session').catch(() => undefined); // a refusal is heard by everybody
+	/** Ask the server whether this device is still signed in; a 401 reaches `onSignedOut`. */
+	async #check(): Promise<void> {
+		await api.GET('/api/session').catch(() => undefined);
 	}
 }
 
-/** Days end at midnight where the person is. Saying the same place again records nothing. */
-async function tellPlace(): Promise<void> {
-	const zone = zoneHere();
+/** What the person reads when a code or passkey is refused; other errors stay as they are. */
+function explainRefusal(error: unknown, message: string, hint: string): ApiError {
+	const failure = toApiError(error);
+	return failure.status === FORBIDDEN ? new ApiError(message, hint, FORBIDDEN) : failure;
+}
+
+/** Tell the server the time zone, because days end at local midnight. Reporting the same zone again records nothing. */
+async function reportTimeZone(): Promise<void> {
+	const zone = deviceTimeZone();
 	if (zone) await api.PUT('/api/place', { body: { zone } });
 }
 

@@ -1,162 +1,162 @@
-/** Conversations from elsewhere: sent in, watched while they come, broken off, gone on with, and taken back in one step. */
-import { api, Problem, problemOf, told, type Shape } from '$lib/api/client';
-import { keep, kept } from '$lib/browser/local-storage';
-import { rereading } from '$lib/live/reload-on';
-import { Asked } from '$lib/live/query.svelte';
-import { takeBack } from '$lib/memory/item/memory-item.svelte';
-import { tried } from '$lib/ui/feedback/try-action';
+/** Imports of conversations: upload, progress, cancel, resume and undo. */
+import { api, toApiError, unreachable, unwrap, type ApiError, type Schema } from '$lib/api/client';
+import { readLocal, writeLocal } from '$lib/browser/local-storage';
+import { Query } from '$lib/live/query.svelte';
+import { reloadOn } from '$lib/live/reload-on';
+import { retractAndNotify } from '$lib/memory/item/memory-item.svelte';
+import { tryAction } from '$lib/ui/feedback/try-action';
 
-export type Past = Shape<'PastImportOut'>;
-export type Import = Shape<'ImportStateOut'>;
+export type PastImport = Schema<'PastImportOut'>;
+export type ImportState = Schema<'ImportStateOut'>;
 
-const LOOK_MS = 500;
-const SENT = 'imports'; // those that this device sent: while one waits, no fact tells of it
+const POLL_MS = 500;
+const SENT_KEY = 'imports'; // uploads of this device: a queued import has no facts in the log yet
 const SENT_MAX = 20;
 
-/** Whether it still comes in. */
-export const comes = (one: Import): boolean => one.state === 'waiting' || one.state === 'running';
+/** Whether an import is queued or in progress. */
+export const isRunning = (job: ImportState): boolean => job.state === 'waiting' || job.state === 'running';
 
 class Imports {
-	past = new Asked<Past[]>();
-	/** How much of the file is sent, from 0 to 1; null: nothing is being sent. */
-	sent = $state<number | null>(null);
-	/** How those stand that this server has to do with since it started, the newest first. */
-	known = $state<Import[]>([]);
-	problem = $state<Problem | null>(null);
+	past = new Query<PastImport[]>();
+	/** How much of the file is uploaded, from 0 to 1; null if nothing is being uploaded. */
+	uploaded = $state<number | null>(null);
+	/** The imports that this server has worked on since it started, newest first. */
+	jobs = $state<ImportState[]>([]);
+	error = $state<ApiError | null>(null);
 	#timer: ReturnType<typeof setTimeout> | undefined;
 	#followed = false;
 
-	/** Read what came in, and watch what comes; what is returned ends it. */
+	/** Load past imports and poll running ones. Returns a function that stops. */
 	follow(): () => void {
 		this.#followed = true;
-		this.read();
-		void Promise.all(sentHere().map((id) => this.#ask(id, true))).then(() => this.#look());
-		const reading = rereading(/^thread\.import_/, () => this.read());
+		this.load();
+		void Promise.all(sentIds().map((id) => this.#refresh(id, true))).then(() => this.#poll());
+		const unsubscribe = reloadOn(/^thread\.import_/, () => this.load());
 		return () => {
 			this.#followed = false;
 			clearTimeout(this.#timer);
-			reading();
+			unsubscribe();
 		};
 	}
 
-	read(): void {
-		void this.past.ask(async () => {
-			const past = await told(api.GET('/api/imports'));
-			await Promise.all(past.filter((one) => this.#isNews(one)).map((one) => this.#ask(one.import_id, true)));
-			this.#lookSoon();
+	load(): void {
+		void this.past.run(async () => {
+			const past = await unwrap(api.GET('/api/imports'));
+			await Promise.all(past.filter((one) => this.#isUnknown(one)).map((one) => this.#refresh(one.import_id, true)));
+			this.#pollSoon();
 			return past;
 		});
 	}
 
-	/** How one stands, if the server knows. */
-	state(importId: string): Import | undefined {
-		return this.known.find((one) => one.import_id === importId);
+	/** The state of an import, if the server knows it. */
+	find(importId: string): ImportState | undefined {
+		return this.jobs.find((job) => job.import_id === importId);
 	}
 
-	async take(file: File, home: boolean): Promise<void> {
-		[this.sent, this.problem] = [0, null];
+	async upload(file: File, intoHome: boolean): Promise<void> {
+		[this.uploaded, this.error] = [0, null];
 		try {
-			const begun = await this.#send(file, home);
-			this.#keep(begun);
-			keep(SENT, [begun.import_id, ...sentHere()].slice(0, SENT_MAX).join(' '));
-			this.#lookSoon();
+			const started = await this.#send(file, intoHome);
+			this.#put(started);
+			writeLocal(SENT_KEY, [started.import_id, ...sentIds()].slice(0, SENT_MAX).join(' '));
+			this.#pollSoon();
 		} catch (error) {
-			this.problem = problemOf(error);
+			this.error = toApiError(error);
 		} finally {
-			this.sent = null;
+			this.uploaded = null;
 		}
 	}
 
-	/** End it after what is at hand. What is in stays. */
-	async breakOff(importId: string): Promise<void> {
-		await this.#does(async () => {
-			await told(api.DELETE('/api/imports/{import_id}', { params: { path: { import_id: importId } } }));
+	/** Cancel an import after its current batch. Messages imported so far are kept. */
+	async cancel(importId: string): Promise<void> {
+		await this.#try(async () => {
+			await unwrap(api.DELETE('/api/imports/{import_id}', { params: { path: { import_id: importId } } }));
 		});
 	}
 
-	/** Go on with one that failed or was broken off. */
+	/** Resume an import that failed or was cancelled. */
 	async resume(importId: string): Promise<void> {
-		await this.#does(async () => {
-			this.#keep(await told(api.POST('/api/imports/{import_id}/resume', { params: { path: { import_id: importId } } })));
-			this.#lookSoon();
+		await this.#try(async () => {
+			this.#put(await unwrap(api.POST('/api/imports/{import_id}/resume', { params: { path: { import_id: importId } } })));
+			this.#pollSoon();
 		});
 	}
 
-	/** All of it is gone again, and can be brought back by importing it once more. */
-	async undo(past: Past): Promise<void> {
-		if (!(await takeBack(past.position, '', `${past.name} is taken back.`))) return;
-		if (this.state(past.import_id)?.state === 'broken off') await this.breakOff(past.import_id); // what was sent goes too
-		this.#drop(past.import_id);
-		this.read();
+	/** Remove everything that an import added. It can be imported again. */
+	async undo(past: PastImport): Promise<void> {
+		if (!(await retractAndNotify(past.position, '', `Import of ${past.name} undone.`))) return;
+		if (this.find(past.import_id)?.state === 'broken off') await this.cancel(past.import_id); // deletes the uploaded file, too
+		this.#remove(past.import_id);
+		this.load();
 	}
 
-	/** Whether the list tells of one whose state is not known here yet. */
-	#isNews(past: Past): boolean {
-		const state = this.state(past.import_id);
-		return past.under_way ? !state || !comes(state) : !past.ended && !state;
+	/** Whether the list contains an import whose state is not known here yet. */
+	#isUnknown(past: PastImport): boolean {
+		const job = this.find(past.import_id);
+		return past.under_way ? !job || !isRunning(job) : !past.ended && !job;
 	}
 
-	#keep(found: Import): void {
-		if (this.state(found.import_id)) this.known = this.known.map((one) => (one.import_id === found.import_id ? found : one));
-		else this.known = [found, ...this.known];
+	#put(state: ImportState): void {
+		if (this.find(state.import_id)) this.jobs = this.jobs.map((job) => (job.import_id === state.import_id ? state : job));
+		else this.jobs = [state, ...this.jobs];
 	}
 
-	#drop(importId: string): void {
-		this.known = this.known.filter((one) => one.import_id !== importId);
-		keep(SENT, sentHere().filter((id) => id !== importId).join(' ') || null);
+	#remove(importId: string): void {
+		this.jobs = this.jobs.filter((job) => job.import_id !== importId);
+		writeLocal(SENT_KEY, sentIds().filter((id) => id !== importId).join(' ') || null);
 	}
 
-	#lookSoon(): void {
+	#pollSoon(): void {
 		clearTimeout(this.#timer);
-		if (this.#followed && this.known.some(comes)) this.#timer = setTimeout(() => void this.#look(), LOOK_MS);
+		if (this.#followed && this.jobs.some(isRunning)) this.#timer = setTimeout(() => void this.#poll(), POLL_MS);
 	}
 
-	/** Ask how those stand that come in, and again until all are over. */
-	async #look(): Promise<void> {
-		const coming = this.known.filter(comes);
-		await Promise.all(coming.map((one) => this.#ask(one.import_id, false)));
-		if (coming.length > this.known.filter(comes).length) this.read();
-		this.#lookSoon();
+	/** Refresh running imports, and again until all have ended. */
+	async #poll(): Promise<void> {
+		const running = this.jobs.filter(isRunning);
+		await Promise.all(running.map((job) => this.#refresh(job.import_id, false)));
+		if (running.length > this.jobs.filter(isRunning).length) this.load();
+		this.#pollSoon();
 	}
 
-	/** Unless it is `news`, it may have been taken back meanwhile: then it stays away. */
-	async #ask(importId: string, news: boolean): Promise<void> {
+	/** Refresh the state of an import. Unless `add` is set, one that was undone meanwhile is not added again. */
+	async #refresh(importId: string, add: boolean): Promise<void> {
 		const params = { path: { import_id: importId } };
 		try {
-			const found = await told(api.GET('/api/imports/{import_id}', { params }));
-			if (news || this.state(importId)) this.#keep(found);
+			const state = await unwrap(api.GET('/api/imports/{import_id}', { params }));
+			if (add || this.find(importId)) this.#put(state);
 		} catch (error) {
-			if (problemOf(error).status === 404) this.#drop(importId); // the server is another one; the list says what came of it
+			if (toApiError(error).status === 404) this.#remove(importId); // the server was restarted; the list shows the result
 		}
 	}
 
-	async #does(act: () => Promise<void>): Promise<void> {
-		if (!(await tried(act))) this.read();
+	async #try(action: () => Promise<void>): Promise<void> {
+		if (!(await tryAction(action))) this.load();
 	}
 
-	/** By the older way of asking, for only that one tells how much is sent. */
-	#send(file: File, home: boolean): Promise<Import> {
-		return new Promise((give, fail) => {
-			const asked = new XMLHttpRequest();
-			const how = new URLSearchParams({ name: file.name, home: String(home), wait: 'false' });
-			asked.open('POST', `/api/imports?${how}`);
-			asked.setRequestHeader('content-type', 'application/octet-stream');
-			asked.responseType = 'json';
-			asked.upload.onprogress = (event) => (this.sent = event.total ? event.loaded / event.total : 0);
-			asked.onload = () => {
-				if (asked.status === 202) give(asked.response as Import);
-				else fail(problemOf(asked.response, asked.status));
+	/** With XMLHttpRequest, because fetch reports no upload progress. */
+	#send(file: File, intoHome: boolean): Promise<ImportState> {
+		return new Promise((resolve, reject) => {
+			const request = new XMLHttpRequest();
+			const query = new URLSearchParams({ name: file.name, home: String(intoHome), wait: 'false' });
+			request.open('POST', `/api/imports?${query}`);
+			request.setRequestHeader('content-type', 'application/octet-stream');
+			request.responseType = 'json';
+			request.upload.onprogress = (event) => (this.uploaded = event.total ? event.loaded / event.total : 0);
+			request.onload = () => {
+				if (request.status === 202) resolve(request.response as ImportState);
+				else reject(toApiError(request.response, request.status));
 			};
-			asked.onerror = () => fail(new Problem('Everloop cannot be reached.', 'Send the file again: nothing comes in twice.'));
-			asked.send(file);
+			request.onerror = () => reject(unreachable('Import the file again: duplicates are skipped.'));
+			request.send(file);
 		});
 	}
 }
 
-/** What this device sent lately, the newest first. */
-function sentHere(): string[] {
-	return (kept(SENT) ?? '').split(' ').filter(Boolean);
+/** The ids of recent uploads of this device, newest first. */
+function sentIds(): string[] {
+	return (readLocal(SENT_KEY) ?? '').split(' ').filter(Boolean);
 }
 
-/** One for all pages: what is being sent goes on while another page is shown. */
+/** One instance for all pages, so that an upload goes on while another page is shown. */
 export const imports = new Imports();

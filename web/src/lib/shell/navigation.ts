@@ -1,35 +1,35 @@
-/** The places of the interface: what the side of a laptop and the bottom of a phone show. */
+/** The pages in the sidebar of a desktop and in the bottom bar of a phone. */
 import ChartNoAxesColumn from '@lucide/svelte/icons/chart-no-axes-column';
-import Brain from '@lucide/svelte/icons/library';
 import GitBranch from '@lucide/svelte/icons/git-branch';
 import GraduationCap from '@lucide/svelte/icons/graduation-cap';
-import MessageSquareText from '@lucide/svelte/icons/notebook-pen';
+import Library from '@lucide/svelte/icons/library';
+import NotebookPen from '@lucide/svelte/icons/notebook-pen';
 import Search from '@lucide/svelte/icons/search';
 import Settings from '@lucide/svelte/icons/settings-2';
 import Smartphone from '@lucide/svelte/icons/smartphone';
 import { routes } from '$lib/routes';
 
-export type Place = { label: string; href: string; icon: typeof Search; keys?: string };
+export type NavItem = { label: string; href: string; icon: typeof Search; keys?: string };
 
-/** On both sizes; at most four, for the phone's bar has a fifth for the rest. */
-export const MAIN: Place[] = [
-	{ label: 'Thread', href: routes.thread(), icon: MessageSquareText, keys: 'g t' },
+/** Shown on both sizes; at most four, because the bottom bar needs the fifth place for "More". */
+export const MAIN_ITEMS: NavItem[] = [
+	{ label: 'Thread', href: routes.thread(), icon: NotebookPen, keys: 'g t' },
 	{ label: 'Search', href: routes.search(), icon: Search, keys: '/' },
-	{ label: 'Memory', href: routes.memory(), icon: Brain, keys: 'g m' },
+	{ label: 'Memory', href: routes.memory(), icon: Library, keys: 'g m' },
 	{ label: 'Lessons', href: routes.lessons(), icon: GraduationCap, keys: 'g l' }
 ];
 
-/** What is needed less often. */
-export const MORE: Place[] = [
+/** Pages that are needed less often. */
+export const MORE_ITEMS: NavItem[] = [
 	{ label: 'Branches', href: routes.branches(), icon: GitBranch, keys: 'g b' },
 	{ label: 'Usage', href: routes.usage(), icon: ChartNoAxesColumn, keys: 'g u' },
 	{ label: 'Devices', href: routes.devices(), icon: Smartphone, keys: 'g d' },
 	{ label: 'Settings', href: routes.settings(), icon: Settings, keys: 'g s' }
 ];
 
-/** Whether an address is in a place. */
-export function isIn(place: Place, path: string): boolean {
-	if (place.href === '/') return path === '/' || path.startsWith('/t/');
-	const root = place.href.split('/').slice(0, 2).join('/');
+/** Whether a path belongs to a page of the navigation. */
+export function isActive(item: NavItem, path: string): boolean {
+	if (item.href === '/') return path === '/' || path.startsWith('/t/');
+	const root = item.href.split('/').slice(0, 2).join('/');
 	return path === root || path.startsWith(`${root}/`);
 }

@@ -1,15 +1,15 @@
-/** A start without a connection: the service worker keeps what this page was made of. */
+/** Registers the service worker, which lets the page start without a connection. */
 import { dev } from '$app/environment';
 import { whenIdle } from '$lib/browser/idle';
 
-/** Begin to keep it, once the page is there. */
-export function keepOffline(): void {
-	if ('serviceWorker' in navigator) whenIdle(() => keep(navigator.serviceWorker));
+/** Register it once the page has loaded. */
+export function registerServiceWorker(): void {
+	if ('serviceWorker' in navigator) whenIdle(() => register(navigator.serviceWorker));
 }
 
-async function keep(workers: ServiceWorkerContainer): Promise<void> {
+async function register(workers: ServiceWorkerContainer): Promise<void> {
 	await workers.register('/service-worker.js', { type: dev ? 'module' : 'classic' });
 	const { active } = await workers.ready;
-	const tell = (made: PerformanceEntryList) => active?.postMessage(made.map((entry) => entry.name));
-	new PerformanceObserver((more) => tell(more.getEntries())).observe({ type: 'resource', buffered: true });
+	const sendUrls = (resources: PerformanceEntryList) => active?.postMessage(resources.map((entry) => entry.name));
+	new PerformanceObserver((list) => sendUrls(list.getEntries())).observe({ type: 'resource', buffered: true });
 }

@@ -1,56 +1,56 @@
-/** What of the shell is open: panes, palette, help. Panes are kept on the device. */
-import { keep, kept } from '$lib/browser/local-storage';
+/** What is open in the shell: panes, command palette, help. The state of the panes is kept in this browser. */
+import { readLocal, writeLocal } from '$lib/browser/local-storage';
 
-const KEYBOARD = 0.75; // of the height: less than this, and a keyboard is there
+const KEYBOARD_SHARE = 0.75; // of the height: below this, an on-screen keyboard is open
 
-/** Whether a pane is open; at first it is. */
-const isOpen = (pane: string): boolean => (kept(pane) ?? 'true') === 'true';
+/** Whether a pane is open; by default it is. */
+const isOpen = (pane: string): boolean => (readLocal(pane) ?? 'true') === 'true';
 
 class ShellState {
-	places = $state(isOpen('places'));
-	margin = $state(isOpen('margin'));
+	sidebar = $state(isOpen('sidebar'));
+	sources = $state(isOpen('sources'));
 	palette = $state(false);
-	/** What was typed into the palette, or for it before it was there. */
-	typed = $state('');
+	/** The text typed into the command palette, or for it while it was loading. */
+	paletteText = $state('');
 	help = $state(false);
 	more = $state(false);
-	/** How high the page is while a keyboard covers a part of it; 0: none does. The bar makes room then. */
-	aboveKeyboard = $state(0);
-	/** How far a keyboard pushed the page up, where it lies over it; the page follows, so that its top stays in sight. */
-	pushed = $state(0);
+	/** The visible height while an on-screen keyboard covers part of the page; 0 if none does. */
+	heightAboveKeyboard = $state(0);
+	/** How far the keyboard pushed the page up where it lies over it; the page follows, so that its top stays visible. */
+	keyboardOffset = $state(0);
 
-	/** Watch for the keyboard of a phone; what is returned ends it. */
+	/** Watch for the on-screen keyboard of a phone. Returns a function that stops watching. */
 	watchKeyboard(): () => void {
-		const seen = window.visualViewport;
+		const viewport = window.visualViewport;
 		let tallest = 0;
 		let width = 0;
 		const measure = () => {
-			if (!seen) return;
-			if (seen.width !== width) tallest = 0; // it was turned, or zoomed
-			width = seen.width;
-			tallest = Math.max(tallest, seen.height);
-			this.aboveKeyboard = seen.height < tallest * KEYBOARD ? seen.height : 0;
-			this.pushed = this.aboveKeyboard ? seen.offsetTop : 0;
+			if (!viewport) return;
+			if (viewport.width !== width) tallest = 0; // rotated or zoomed
+			width = viewport.width;
+			tallest = Math.max(tallest, viewport.height);
+			this.heightAboveKeyboard = viewport.height < tallest * KEYBOARD_SHARE ? viewport.height : 0;
+			this.keyboardOffset = this.heightAboveKeyboard ? viewport.offsetTop : 0;
 		};
-		seen?.addEventListener('resize', measure);
-		seen?.addEventListener('scroll', measure);
-		window.addEventListener('focusin', measure); // before the keyboard comes
+		viewport?.addEventListener('resize', measure);
+		viewport?.addEventListener('scroll', measure);
+		window.addEventListener('focusin', measure); // before the keyboard opens
 		return () => {
-			seen?.removeEventListener('resize', measure);
-			seen?.removeEventListener('scroll', measure);
+			viewport?.removeEventListener('resize', measure);
+			viewport?.removeEventListener('scroll', measure);
 			window.removeEventListener('focusin', measure);
 		};
 	}
 
-	/** Open the palette with nothing typed, or close it. */
+	/** Open the empty palette, or close it. */
 	togglePalette(): void {
 		this.palette = !this.palette;
-		this.typed = '';
+		this.paletteText = '';
 	}
 
-	toggle(pane: 'places' | 'margin'): void {
+	toggle(pane: 'sidebar' | 'sources'): void {
 		this[pane] = !this[pane];
-		keep(pane, String(this[pane]));
+		writeLocal(pane, String(this[pane]));
 	}
 }
 

@@ -1,31 +1,32 @@
-/** Every conversation, kept in step with the log. */
-import { api, told, type Shape } from '$lib/api/client';
-import { Attempts } from '$lib/api/retrying-request';
-import { rereading } from '$lib/live/reload-on';
-import { Asked } from '$lib/live/query.svelte';
+/** All conversations, kept up to date. */
+import { api, unwrap, type Schema } from '$lib/api/client';
+import { RetryingRequest } from '$lib/api/retrying-request';
+import { Query } from '$lib/live/query.svelte';
+import { reloadOn } from '$lib/live/reload-on';
 import { HOME } from '$lib/routes';
 
 class Threads {
-	#known = new Asked<Shape<'ThreadOut'>[]>();
-	#attempts = new Attempts();
-	list = $derived(this.#known.data ?? []);
-	/** Those beside the home thread. */
+	#query = new Query<Schema<'ThreadOut'>[]>();
+	#request = new RetryingRequest();
+	list = $derived(this.#query.data ?? []);
+	/** All conversations except the home thread. */
 	named = $derived(this.list.filter((one) => one.thread_id !== HOME));
 
-	/** Read them, and again when one of them changes; what is returned ends it. */
+	/** Load them, and reload when one of them changes. Returns a function that unsubscribes. */
 	follow(): () => void {
-		void this.read();
-		return rereading(/^thread\.thread_/, () => void this.read());
+		void this.load();
+		return reloadOn(/^thread\.thread_/, () => void this.load());
 	}
 
-	read(): Promise<void> {
-		return this.#known.ask(() => told(api.GET('/api/threads')));
+	load(): Promise<void> {
+		return this.#query.run(() => unwrap(api.GET('/api/threads')));
 	}
 
-	async open(title: string): Promise<string> {
-		const made = await this.#attempts.make(title, (request_id) => told(api.POST('/api/threads', { body: { title, request_id } })));
-		await this.read();
-		return made.thread_id;
+	/** Create a conversation. Returns its id. */
+	async create(title: string): Promise<string> {
+		const created = await this.#request.send(title, (request_id) => unwrap(api.POST('/api/threads', { body: { title, request_id } })));
+		await this.load();
+		return created.thread_id;
 	}
 
 	titleOf(threadId: string): string {

@@ -1,15 +1,15 @@
-/** How the interface looks on this device. Kept on the device; `app.html` applies it before the first paint. */
-import { keep } from '$lib/browser/local-storage';
+/** Theme and light or dark mode, kept in this browser; `app.html` applies them before the first paint. */
+import { writeLocal } from '$lib/browser/local-storage';
 
 export const THEMES = [
 	{ value: 'paper', label: 'Paper' },
 	{ value: 'slate', label: 'Slate' },
 	{ value: 'moss', label: 'Moss' },
 	{ value: 'dusk', label: 'Dusk' },
-	{ value: 'contrast', label: 'Contrast' }
+	{ value: 'contrast', label: 'High contrast' }
 ];
 export const MODES = [
-	{ value: 'system', label: 'As the device' },
+	{ value: 'system', label: 'System' },
 	{ value: 'light', label: 'Light' },
 	{ value: 'dark', label: 'Dark' }
 ];
@@ -18,25 +18,25 @@ class Theme {
 	name = $state(document.documentElement.dataset.theme ?? 'paper');
 	mode = $state(document.documentElement.dataset.mode ?? 'system');
 
-	choose(name: string): void {
+	setTheme(name: string): void {
 		this.name = name;
-		this.#keep('theme', name);
+		this.#save('theme', name);
 	}
 
-	light(mode: string): void {
+	setMode(mode: string): void {
 		this.mode = mode;
-		this.#keep('mode', mode);
+		this.#save('mode', mode);
 	}
 
-	/** Whether it is dark just now. */
+	/** Whether it is dark now. */
 	get dark(): boolean {
 		if (this.mode !== 'system') return this.mode === 'dark';
 		return matchMedia('(prefers-color-scheme: dark)').matches;
 	}
 
-	#keep(what: 'theme' | 'mode', value: string): void {
-		document.documentElement.dataset[what] = value;
-		keep(what, value);
+	#save(attribute: 'theme' | 'mode', value: string): void {
+		document.documentElement.dataset[attribute] = value;
+		writeLocal(attribute, value);
 	}
 }
 

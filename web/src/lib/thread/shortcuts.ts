@@ -1,47 +1,48 @@
-/** Keys of the thread page: walking through messages, and doing things with the chosen one. */
-import { isWriting } from '$lib/shell/shortcuts';
-import type { Acts } from './actions/message-actions.svelte';
+/** Keyboard shortcuts of the thread page: selecting messages and acting on the selected one. */
+import { isTyping } from '$lib/shell/shortcuts';
+import type { MessageActions } from './actions/message-actions.svelte';
 import type { Message, Row } from './types';
 
-type Hands = {
+type ShortcutContext = {
 	rows: () => Row[];
-	chosen: () => string;
-	choose: (key: string) => void;
-	write: () => void;
+	selected: () => string;
+	select: (key: string) => void;
+	focusComposer: () => void;
 	stop: () => void;
-	acts: Acts;
+	actions: MessageActions;
 };
 
-/** The next or previous message from a chosen one; from the end if none is chosen. */
-export function stepped(rows: Row[], chosen: string, way: 1 | -1): string {
-	const keys = rows.filter((row) => row.sort === 'message').map((row) => row.key);
-	const now = keys.indexOf(chosen);
+/** The key of the message after or before the selected one; of the last message if none is selected. */
+export function adjacentMessage(rows: Row[], selected: string, step: 1 | -1): string {
+	const keys = rows.filter((row) => row.type === 'message').map((row) => row.key);
+	const now = keys.indexOf(selected);
 	if (now < 0) return keys.at(-1) ?? '';
-	return keys[Math.min(keys.length - 1, Math.max(0, now + way))] ?? chosen;
+	return keys[Math.min(keys.length - 1, Math.max(0, now + step))] ?? selected;
 }
 
 function messageAt(rows: Row[], key: string): Message | undefined {
 	const row = rows.find((one) => one.key === key);
-	return row?.sort === 'message' ? row.message : undefined;
+	return row?.type === 'message' ? row.message : undefined;
 }
 
-export function keysOf(hands: Hands): (event: KeyboardEvent) => void {
-	const does: Record<string, (message: Message) => void> = {
-		e: (message) => message.role === 'user' && (hands.acts.editing = message),
-		r: (message) => void hands.acts.again(message),
-		i: (message) => message.role !== 'user' && (hands.acts.inspected = message),
+/** A key handler for the thread page. */
+export function threadShortcuts(context: ShortcutContext): (event: KeyboardEvent) => void {
+	const messageShortcuts: Record<string, (message: Message) => void> = {
+		e: (message) => message.role === 'user' && (context.actions.editing = message),
+		r: (message) => void context.actions.regenerate(message),
+		i: (message) => message.role !== 'user' && (context.actions.inspected = message),
 		m: (message) =>
-			document.querySelector<HTMLElement>(`[data-message="${CSS.escape(message.message_id)}"] .acts button`)?.click()
+			document.querySelector<HTMLElement>(`[data-message="${CSS.escape(message.message_id)}"] .actions button`)?.click()
 	};
 	return (event) => {
-		if (event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target)) return;
+		if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
 		if (document.querySelector('[role="dialog"],[role="menu"]')) return;
-		const message = messageAt(hands.rows(), hands.chosen());
+		const message = messageAt(context.rows(), context.selected());
 		if (event.key === 'j' || event.key === 'k') {
-			hands.choose(stepped(hands.rows(), hands.chosen(), event.key === 'j' ? 1 : -1));
-		} else if (event.key === 'c') hands.write();
-		else if (event.key === 'Escape') hands.stop();
-		else if (message && does[event.key]) does[event.key]?.(message);
+			context.select(adjacentMessage(context.rows(), context.selected(), event.key === 'j' ? 1 : -1));
+		} else if (event.key === 'c') context.focusComposer();
+		else if (event.key === 'Escape') context.stop();
+		else if (message && messageShortcuts[event.key]) messageShortcuts[event.key]?.(message);
 		else return;
 		event.preventDefault();
 	};

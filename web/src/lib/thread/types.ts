@@ -1,20 +1,20 @@
-/** What the thread page is made of, as the engine gives it, and the rows that it becomes. */
-import type { Shape } from '$lib/api/client';
+/** Types of the thread page: API objects, and the rows they are shown as. */
+import type { Schema } from '$lib/api/client';
 
-export type Message = Shape<'MessageOut'>;
-export type Turn = Shape<'TurnOut'>;
-export type Band = Shape<'BandOut'>;
-/** From the widest windows to days. */
+export type Message = Schema<'MessageOut'>;
+export type Turn = Schema<'TurnOut'>;
+export type Band = Schema<'BandOut'>;
+/** Summary tiers, widest first. */
 export const TIERS: Band['tier'][] = ['decade', 'year', 'month', 'week', 'day'];
 
-export type Line = Shape<'LineOut'>;
-export type Attachment = Shape<'AttachmentOut'>;
+export type BranchInfo = Schema<'LineOut'>;
+export type Attachment = Schema<'AttachmentOut'>;
 
-/** A window of the past that is folded; opened, it holds smaller ones or, of a day, its messages. */
-export type Fold = { band: Band; open: boolean; below: Fold[]; messages: Message[] };
+/** A summarised period of the past; expanded, it contains shorter periods or, for a day, its messages. */
+export type Period = { band: Band; open: boolean; below: Period[]; messages: Message[] };
 
-/** Something said that the engine has not confirmed yet. */
-export type Letter = {
+/** A message that the server has not confirmed yet. */
+export type OutgoingMessage = {
 	letterId: string;
 	text: string;
 	attachments: Attachment[];
@@ -22,12 +22,12 @@ export type Letter = {
 	editing: string;
 };
 
-/** An answer that is still to come, or comes just now. */
-export type Coming = { turn: Turn; text: string };
+/** An answer that is queued or being generated. */
+export type PendingAnswer = { turn: Turn; text: string };
 
 export type Row =
-	| { sort: 'fold'; key: string; fold: Fold; open: boolean; depth: number }
-	| { sort: 'day'; key: string; day: string }
-	| { sort: 'message'; key: string; message: Message; day: string }
-	| { sort: 'coming'; key: string; coming: Coming; ahead: number }
-	| { sort: 'letter'; key: string; letter: Letter };
+	| { type: 'period'; key: string; period: Period; open: boolean; depth: number }
+	| { type: 'day'; key: string; day: string }
+	| { type: 'message'; key: string; message: Message; day: string }
+	| { type: 'pending'; key: string; answer: PendingAnswer; ahead: number }
+	| { type: 'outgoing'; key: string; outgoing: OutgoingMessage };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { panels, stretches, worth, type Spent } from './usage';
+import { formatMeasure, groupSeries, periodStarts, type UsageRow } from './usage';
 
-const row = (given: Partial<Spent>): Spent => ({
+const row = (given: Partial<UsageRow>): UsageRow => ({
 	since: '2026-11-09',
 	model: 'm',
 	purpose: 'answer',
@@ -14,31 +14,31 @@ const row = (given: Partial<Spent>): Spent => ({
 	...given
 });
 
-describe('stretches of time', () => {
+describe('the starts of periods', () => {
 	it('are weeks that begin on Monday, the newest last', () => {
-		expect(stretches('week', 3, '2026-11-15')).toEqual(['2026-10-26', '2026-11-02', '2026-11-09']);
+		expect(periodStarts('week', 3, '2026-11-15')).toEqual(['2026-10-26', '2026-11-02', '2026-11-09']);
 	});
 
 	it('are months across a year', () => {
-		expect(stretches('month', 3, '2026-01-31')).toEqual(['2025-11-01', '2025-12-01', '2026-01-01']);
+		expect(periodStarts('month', 3, '2026-01-31')).toEqual(['2025-11-01', '2025-12-01', '2026-01-01']);
 	});
 });
 
-describe('panels', () => {
-	it('add up what has one name, the largest first', () => {
+describe('series', () => {
+	it('add up rows of the same name, the largest first', () => {
 		const rows = [row({ model: 'small', cost_usd: 0.1 }), row({}), row({ purpose: 'summary' })];
-		const found = panels(rows, ['2026-11-02', '2026-11-09'], 'cost', (one) => one.model);
-		expect(found).toEqual([
+		const series = groupSeries(rows, ['2026-11-02', '2026-11-09'], 'cost', (one) => one.model);
+		expect(series).toEqual([
 			{ name: 'm', values: [0, 1], total: 1 },
 			{ name: 'small', values: [0, 0.1], total: 0.1 }
 		]);
 	});
 
-	it('pass over what is older', () => {
-		expect(panels([row({ since: '2020-01-06' })], ['2026-11-09'], 'calls', () => 'all')).toEqual([]);
+	it('ignore rows before the first period', () => {
+		expect(groupSeries([row({ since: '2020-01-06' })], ['2026-11-09'], 'calls', () => 'all')).toEqual([]);
 	});
 });
 
-it('a small cost is not shown as nothing', () => {
-	expect(worth(0.0004, 'cost')).toBe('$0.0004');
+it('does not round a small cost to zero', () => {
+	expect(formatMeasure(0.0004, 'cost')).toBe('$0.0004');
 });

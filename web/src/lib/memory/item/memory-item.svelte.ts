@@ -1,102 +1,102 @@
-/** One memory with its whole life, and what can be done with it. Everything that is done can be undone. */
+/** One memory with its history, and the actions on it. Every action can be undone. */
 import { goto } from '$app/navigation';
-import { api, Problem, problemOf, told, type Shape } from '$lib/api/client';
-import { Attempts } from '$lib/api/retrying-request';
-import { rereading } from '$lib/live/reload-on';
-import { Asked } from '$lib/live/query.svelte';
+import { api, ApiError, toApiError, unwrap, type Schema } from '$lib/api/client';
 import { retract } from '$lib/api/retract';
-import { tried } from '$lib/ui/feedback/try-action';
+import { RetryingRequest } from '$lib/api/retrying-request';
+import { Query } from '$lib/live/query.svelte';
+import { reloadOn } from '$lib/live/reload-on';
 import { toasts } from '$lib/ui';
+import { tryAction } from '$lib/ui/feedback/try-action';
 
-type Change = Omit<Shape<'Change'>, 'request_id'>;
+type Change = Omit<Schema<'Change'>, 'request_id'>;
 const CONFLICT = 409;
 
-/** Retract a fact, and go elsewhere if what it made is gone with it. */
-export function takeBack(position: number, leave = '', words = 'Undone.'): Promise<boolean> {
-	return tried(async () => {
+/** Retract a fact, go to another page if the current one is gone with it, and confirm. */
+export function retractAndNotify(position: number, goTo = '', message = 'Undone.'): Promise<boolean> {
+	return tryAction(async () => {
 		await retract(position, true);
-		if (leave) await goto(leave);
-		toasts.say(words);
+		if (goTo) await goto(goTo);
+		toasts.show(message);
 	});
 }
 
-export class Life {
-	known = new Asked<Shape<'LifeOut'>>();
-	stands = new Asked<Shape<'StandsOut'>>();
-	below = new Asked<Shape<'ZoomedOut'>[]>();
-	#attempts = new Attempts();
+export class MemoryItem {
+	detail = new Query<Schema<'LifeOut'>>();
+	citations = new Query<Schema<'StandsOut'>>();
+	parts = new Query<Schema<'ZoomedOut'>[]>();
+	#request = new RetryingRequest();
 
 	constructor(readonly itemId: string) {}
 
-	/** Read it, and again when memory changes; what is returned ends it. */
+	/** Load it, and reload when memory changes. Returns a function that unsubscribes. */
 	follow(): () => void {
-		this.read();
-		return rereading(/^memory\./, () => this.read());
+		this.load();
+		return reloadOn(/^memory\./, () => this.load());
 	}
 
-	read(): void {
+	load(): void {
 		const params = { path: { item_id: this.itemId } };
-		void this.known.ask(() => told(api.GET('/api/memories/{item_id}', { params })));
-		void this.below.ask(() => told(api.GET('/api/memories/{item_id}/below', { params })));
+		void this.detail.run(() => unwrap(api.GET('/api/memories/{item_id}', { params })));
+		void this.parts.run(() => unwrap(api.GET('/api/memories/{item_id}/below', { params })));
 	}
 
-	/** Look up who stands on it, before it steps back. */
-	preview(): void {
+	/** Load what cites it, before it is archived. */
+	loadCitations(): void {
 		const params = { path: { item_id: this.itemId } };
-		void this.stands.ask(() => told(api.GET('/api/memories/{item_id}/retirement', { params })));
+		void this.citations.run(() => unwrap(api.GET('/api/memories/{item_id}/retirement', { params })));
 	}
 
-	/** Give it other words, and perhaps another title, in place of those of the version `base`. Newer ones stay, and are read. */
-	revise(text: string, title: string | null, base: number): Promise<boolean> {
-		return tried(() => this.#make({ text, title, base }, 'Revised.').catch((error) => this.#overtaken(error)));
+	/** Change the text, and perhaps the title, of version `base`. If there is a newer version, that one stays and is loaded. */
+	edit(text: string, title: string | null, base: number): Promise<boolean> {
+		return tryAction(() => this.#apply({ text, title, base }, 'Saved.').catch((error) => this.#throwConflict(error)));
 	}
 
 	pin(pinned: boolean): Promise<boolean> {
-		return this.#change({ pinned }, pinned ? 'Pinned.' : 'No longer pinned.');
+		return this.#change({ pinned }, pinned ? 'Pinned.' : 'Unpinned.');
 	}
 
-	rate(significance: number): Promise<boolean> {
-		return this.#change({ significance }, 'Its weight is changed.');
+	setImportance(significance: number): Promise<boolean> {
+		return this.#change({ significance }, 'Importance changed.');
 	}
 
-	/** Let it step back; `force` where something that the person wrote stands on it. */
-	retire(reason: string, force: boolean): Promise<boolean> {
+	/** Archive it; `force` if something that the person wrote cites it. */
+	archive(reason: string, force: boolean): Promise<boolean> {
 		const params = { path: { item_id: this.itemId } };
-		return tried(async () => {
-			const done = await this.#attempts.make({ retire: reason }, (request_id) =>
-				told(api.POST('/api/memories/{item_id}/retirement', { params, body: { reason, force, request_id } }))
+		return tryAction(async () => {
+			const done = await this.#request.send({ retire: reason }, (request_id) =>
+				unwrap(api.POST('/api/memories/{item_id}/retirement', { params, body: { reason, force, request_id } }))
 			);
-			this.read();
-			// Position 0: it had stepped back already, and there is nothing of ours to undo.
-			if (done.position) toasts.say('It stepped back.', { label: 'Undo', does: () => void this.#undone(done.position) });
-			else toasts.say('It had stepped back already.');
+			this.load();
+			// Position 0: it was archived already, and there is nothing to undo.
+			if (done.position) toasts.show('Archived.', { label: 'Undo', run: () => void this.#undo(done.position) });
+			else toasts.show('It was archived already.');
 		});
 	}
 
-	async #undone(position: number): Promise<void> {
-		await takeBack(position);
-		this.read();
+	async #undo(position: number): Promise<void> {
+		await retractAndNotify(position);
+		this.load();
 	}
 
-	#overtaken(error: unknown): never {
-		const problem = problemOf(error);
-		if (problem.status !== CONFLICT) throw problem;
-		this.read();
-		throw new Problem('It was changed meanwhile.', 'What it says now is shown above your words.', CONFLICT);
+	#throwConflict(error: unknown): never {
+		const failure = toApiError(error);
+		if (failure.status !== CONFLICT) throw failure;
+		this.load();
+		throw new ApiError('Another device changed this memory.', 'Its current text is shown above yours.', CONFLICT);
 	}
 
-	#change(change: Change, words: string): Promise<boolean> {
-		return tried(() => this.#make(change, words));
+	#change(change: Change, message: string): Promise<boolean> {
+		return tryAction(() => this.#apply(change, message));
 	}
 
-	/** Change it and offer to take that very change back: what follows from it, such as another pin that gave way, goes with it. */
-	async #make(change: Change, words: string): Promise<void> {
+	/** Apply a change and offer to undo it. Undoing also reverts its consequences, such as a pin that it displaced. */
+	async #apply(change: Change, message: string): Promise<void> {
 		const params = { path: { item_id: this.itemId } };
-		const changed = await this.#attempts.make(change, (request_id) =>
-			told(api.PATCH('/api/memories/{item_id}', { params, body: { ...change, request_id } }))
+		const changed = await this.#request.send(change, (request_id) =>
+			unwrap(api.PATCH('/api/memories/{item_id}', { params, body: { ...change, request_id } }))
 		);
-		this.known.data = changed;
+		this.detail.data = changed;
 		const [position] = changed.done;
-		if (position) toasts.say(words, { label: 'Undo', does: () => void this.#undone(position) });
+		if (position) toasts.show(message, { label: 'Undo', run: () => void this.#undo(position) });
 	}
 }

@@ -1,42 +1,42 @@
-/** Memories by the time they happened, a page after another. What is wanted stands in the address. */
-import { api, told, type Shape } from '$lib/api/client';
-import type { Pages } from '$lib/live/paged-list.svelte';
-import { isDay, startOf } from '$lib/format/days';
+/** Filter of the memory list, kept in the address, and how its pages are loaded. */
+import { api, unwrap, type Schema } from '$lib/api/client';
+import { isIsoDay, startOfDay } from '$lib/format/days';
+import type { LoadPage } from '$lib/live/paged-list.svelte';
 
-export type Item = Shape<'ItemOut'>;
-export type Sort = 'kept' | 'summary' | 'message' | 'all';
-export type Wanted = { sort: Sort; scope: string; pinned: boolean; retired: boolean; since: string };
+export type Memory = Schema<'ItemOut'>;
+export type MemoryKind = 'kept' | 'summary' | 'message' | 'all';
+export type MemoryFilter = { kind: MemoryKind; scope: string; pinned: boolean; archived: boolean; since: string };
 
-/** The facts that change the list. */
-export const CHANGES = /^memory\.(remembered|revised|rated|pinned|unpinned|retired|demoted)$/;
-const KINDS: Record<Sort, string[]> = { kept: ['fact', 'quote'], summary: ['summary'], message: ['message'], all: [] };
-export const SORTS = [
-	{ value: 'kept', label: 'Kept' },
+/** Facts that change the list. */
+export const LIST_CHANGES = /^memory\.(remembered|revised|rated|pinned|unpinned|retired|demoted)$/;
+const KINDS: Record<MemoryKind, string[]> = { kept: ['fact', 'quote'], summary: ['summary'], message: ['message'], all: [] };
+export const KIND_OPTIONS = [
+	{ value: 'kept', label: 'Saved' },
 	{ value: 'summary', label: 'Summaries' },
 	{ value: 'message', label: 'Messages' },
 	{ value: 'all', label: 'All' }
 ];
 
-/** What an address asks for. */
-export function wantedOf(url: URL): Wanted {
-	const given = (name: string) => url.searchParams.get(name) ?? '';
+/** The filter of an address. */
+export function filterFromUrl(url: URL): MemoryFilter {
+	const param = (name: string) => url.searchParams.get(name) ?? '';
 	return {
-		sort: (SORTS.find((sort) => sort.value === given('sort'))?.value ?? 'kept') as Sort,
-		scope: given('scope'),
-		pinned: given('pinned') === '1',
-		retired: given('retired') === '1',
-		since: given('since')
+		kind: (KIND_OPTIONS.find((option) => option.value === param('sort'))?.value ?? 'kept') as MemoryKind,
+		scope: param('scope'),
+		pinned: param('pinned') === '1',
+		archived: param('retired') === '1',
+		since: param('since')
 	};
 }
 
-/** Such memories, a page at a time. */
-export function pagesOf({ sort, scope, pinned, retired, since }: Wanted): Pages<Item> {
-	const wanted = {
-		kind: KINDS[sort],
+/** Loads the pages of the memories that match a filter. */
+export function memoryPages({ kind, scope, pinned, archived, since }: MemoryFilter): LoadPage<Memory> {
+	const filter = {
+		kind: KINDS[kind],
 		scope: scope ? [scope] : [],
 		pinned,
-		retired,
-		...(isDay(since) ? { since: startOf(since) } : {})
+		retired: archived,
+		...(isIsoDay(since) ? { since: startOfDay(since) } : {})
 	};
-	return (part) => told(api.GET('/api/memories', { params: { query: { ...wanted, ...part } } }));
+	return (part) => unwrap(api.GET('/api/memories', { params: { query: { ...filter, ...part } } }));
 }

@@ -1,59 +1,59 @@
-/** The pyramid as a picture: windows of time as bands, nested, widths by time. */
-import type { Shape } from '$lib/api/client';
+/** Layout of the timeline: nested periods as bands, with widths by time; panning and zooming. */
+import type { Schema } from '$lib/api/client';
 import { TIERS } from '$lib/thread/types';
 
-export type Band = Shape<'BandOut'>;
+export type Band = Schema<'BandOut'>;
 export type Tier = Band['tier'];
 export type Span = { from: number; until: number };
-export type Placed = { band: Band; left: number; width: number; ink: number };
-export type Row = { tier: Tier; bands: Placed[]; small: boolean };
+export type PlacedBand = { band: Band; left: number; width: number; opacity: number };
+export type BandRow = { tier: Tier; bands: PlacedBand[]; tiny: boolean };
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
-export const MOVE = 0.5; // a step to a side, as a share of what is seen
-export const CLOSER = 0.6; // a step closer; its inverse is one farther
-const SMALL_PERCENT = 0.9; // narrower than this nobody hits: drawn, not pressed
+export const PAN_STEP = 0.5; // as a share of the visible span
+export const ZOOM_STEP = 0.6; // factor of zooming in; its inverse zooms out
+const TINY_PERCENT = 0.9; // bands narrower than this are drawn, but cannot be clicked
 
 const start = (day: string): number => Date.parse(`${day}T00:00:00Z`);
 const dayAt = (at: number): string => new Date(Math.round(at / DAY_MS) * DAY_MS).toISOString().slice(0, 10);
 
-/** From the first day of the first to the last day of the last. */
+/** The span that covers these bands. */
 export function spanOf(bands: Band[]): Span {
 	const from = Math.min(...bands.map((band) => start(band.first)));
 	return { from, until: Math.max(from + DAY_MS, ...bands.map((band) => start(band.until))) };
 }
 
-/** What is seen after moving by a share of it; never beyond the whole. */
-export function moved(span: Span, share: number, whole: Span): Span {
-	const wide = span.until - span.from;
-	const from = Math.min(Math.max(span.from + wide * share, whole.from), whole.until - wide);
-	return { from, until: from + wide };
+/** Move the visible span by a share of its width; never beyond the whole. */
+export function pan(span: Span, share: number, whole: Span): Span {
+	const width = span.until - span.from;
+	const from = Math.min(Math.max(span.from + width * share, whole.from), whole.until - width);
+	return { from, until: from + width };
 }
 
-/** What is seen from closer (a factor below 1) or from farther; the point at that share stays where it is. */
-export function zoomed(span: Span, factor: number, at: number, whole: Span): Span {
-	const wide = span.until - span.from;
-	const next = Math.min(Math.max(wide * factor, Math.min(WEEK_MS, wide)), whole.until - whole.from);
-	const from = span.from + (wide - next) * at;
-	return moved({ from, until: from + next }, 0, whole);
+/** Zoom in (a factor below 1) or out around the point at a share of the width. */
+export function zoom(span: Span, factor: number, at: number, whole: Span): Span {
+	const width = span.until - span.from;
+	const next = Math.min(Math.max(width * factor, Math.min(WEEK_MS, width)), whole.until - whole.from);
+	const from = span.from + (width - next) * at;
+	return pan({ from, until: from + next }, 0, whole);
 }
 
-/** The part of what is seen between two shares of it, a week at least. */
-export function between(span: Span, one: number, other: number, whole: Span): Span {
-	const wide = span.until - span.from;
-	const from = span.from + wide * Math.min(one, other);
-	const next = Math.max(wide * Math.abs(other - one), Math.min(WEEK_MS, wide));
-	return moved({ from, until: from + next }, 0, whole);
+/** The part of the visible span between two shares of its width, a week at least. */
+export function selectPart(span: Span, one: number, other: number, whole: Span): Span {
+	const width = span.until - span.from;
+	const from = span.from + width * Math.min(one, other);
+	const next = Math.max(width * Math.abs(other - one), Math.min(WEEK_MS, width));
+	return pan({ from, until: from + next }, 0, whole);
 }
 
-/** A span as two days, as an address holds it, and back. */
-export const daysOf = (span: Span): [string, string] => [dayAt(span.from), dayAt(span.until)];
-export function spanBetween(from: string, until: string): Span | null {
+/** A span as two days, as in the address, and back. */
+export const spanToDays = (span: Span): [string, string] => [dayAt(span.from), dayAt(span.until)];
+export function spanFromDays(from: string, until: string): Span | null {
 	const span = { from: start(from), until: start(until) };
 	return span.until > span.from ? span : null;
 }
 
-/** Which tiers are worth drawing when one looks at so many days. */
+/** Which tiers to show for a visible span. */
 export function tiersFor(span: Span): Tier[] {
 	const days = (span.until - span.from) / DAY_MS;
 	if (days > 3000) return ['decade', 'year', 'month'];
@@ -62,31 +62,31 @@ export function tiersFor(span: Span): Tier[] {
 	return ['week', 'day'];
 }
 
-/** The rows of the picture, widest windows on top. */
-export function rowsOf(bands: Band[], span: Span): Row[] {
-	const seen = bands.filter((band) => start(band.until) > span.from && start(band.first) < span.until);
+/** The rows of the timeline, longest periods on top. */
+export function layoutRows(bands: Band[], span: Span): BandRow[] {
+	const visible = bands.filter((band) => start(band.until) > span.from && start(band.first) < span.until);
 	return tiersFor(span)
-		.map((tier) => rowOf(tier, seen.filter((band) => band.tier === tier), span))
+		.map((tier) => layoutRow(tier, visible.filter((band) => band.tier === tier), span))
 		.filter((row) => row.bands.length > 0);
 }
 
-/** The window one tier up that holds this one, among those that are known. */
-export function above(bands: Band[], band: Band): Band | null {
+/** The shortest longer period that contains this one. */
+export function parentBand(bands: Band[], band: Band): Band | null {
 	const rank = TIERS.indexOf(band.tier);
-	const holders = bands.filter(
+	const parents = bands.filter(
 		(one) => TIERS.indexOf(one.tier) < rank && one.first <= band.first && one.until > band.first
 	);
-	return holders.sort((a, b) => TIERS.indexOf(b.tier) - TIERS.indexOf(a.tier))[0] ?? null;
+	return parents.sort((a, b) => TIERS.indexOf(b.tier) - TIERS.indexOf(a.tier))[0] ?? null;
 }
 
-function rowOf(tier: Tier, bands: Band[], span: Span): Row {
+function layoutRow(tier: Tier, bands: Band[], span: Span): BandRow {
 	const most = Math.max(1, ...bands.map((band) => band.messages));
-	const wide = span.until - span.from;
+	const width = span.until - span.from;
 	const placed = bands.map((band) => {
 		const from = Math.max(start(band.first), span.from);
 		const until = Math.min(start(band.until), span.until);
-		const ink = 0.25 + 0.75 * Math.sqrt(band.messages / most);
-		return { band, left: ((from - span.from) / wide) * 100, width: ((until - from) / wide) * 100, ink };
+		const opacity = 0.25 + 0.75 * Math.sqrt(band.messages / most);
+		return { band, left: ((from - span.from) / width) * 100, width: ((until - from) / width) * 100, opacity };
 	});
-	return { tier, bands: placed, small: placed.every((one) => one.width < SMALL_PERCENT) };
+	return { tier, bands: placed, tiny: placed.every((one) => one.width < TINY_PERCENT) };
 }

@@ -1,65 +1,65 @@
-/** The past of a thread as nested windows, and the one that is looked at. */
-import { api, told, type Shape } from '$lib/api/client';
-import { rereading } from '$lib/live/reload-on';
-import { Asked } from '$lib/live/query.svelte';
+/** State of the timeline: the periods of a thread, the visible span and the selected period. */
+import { api, unwrap, type Schema } from '$lib/api/client';
+import { Query } from '$lib/live/query.svelte';
+import { reloadOn } from '$lib/live/reload-on';
 import { TIERS } from '$lib/thread/types';
-import { above, between, moved, rowsOf, spanBetween, spanOf, zoomed, type Band, type Span } from './bands';
+import { layoutRows, pan, parentBand, selectPart, spanFromDays, spanOf, zoom, type Band, type Span } from './bands';
 
 export class Timeline {
-	known = new Asked<Band[]>();
-	closer = new Asked<Shape<'CloserOut'>>();
+	bands = new Query<Band[]>();
+	detail = new Query<Schema<'CloserOut'>>();
 	key = $state('');
-	at = $derived(this.known.data?.find((band) => band.key === this.key) ?? null);
-	outer = $derived(this.at && this.known.data ? above(this.known.data, this.at) : null);
-	/** What is seen when one has moved or zoomed by hand. */
-	#own = $state.raw<Span | null>(null);
-	whole = $derived(spanOf((this.known.data ?? []).filter((band) => band.tier === 'day')));
-	span = $derived(this.#own ?? (this.at ? spanOf([this.at]) : this.whole));
-	all = $derived(this.span.until - this.span.from >= this.whole.until - this.whole.from);
-	rows = $derived(this.known.data?.length ? rowsOf(this.known.data, this.span) : []);
+	selected = $derived(this.bands.data?.find((band) => band.key === this.key) ?? null);
+	parent = $derived(this.selected && this.bands.data ? parentBand(this.bands.data, this.selected) : null);
+	/** The visible span after panning or zooming. */
+	#custom = $state.raw<Span | null>(null);
+	whole = $derived(spanOf((this.bands.data ?? []).filter((band) => band.tier === 'day')));
+	span = $derived(this.#custom ?? (this.selected ? spanOf([this.selected]) : this.whole));
+	showsAll = $derived(this.span.until - this.span.from >= this.whole.until - this.whole.from);
+	rows = $derived(this.bands.data?.length ? layoutRows(this.bands.data, this.span) : []);
 
 	constructor(readonly threadId: string) {}
 
-	/** Read it, and again when a window was summed up; what is returned ends it. */
+	/** Load it, and reload when a summary changes. Returns a function that unsubscribes. */
 	follow(): () => void {
-		this.read();
-		return rereading(/^thread\.(window_|day_marked|import_ended|answer_given)/, () => this.read());
+		this.load();
+		return reloadOn(/^thread\.(window_|day_marked|import_ended|answer_given)/, () => this.load());
 	}
 
-	read(): void {
+	load(): void {
 		const params = { path: { thread_id: this.threadId }, query: { tier: TIERS } };
-		void this.known.ask(() => told(api.GET('/api/threads/{thread_id}/timeline', { params })));
+		void this.bands.run(() => unwrap(api.GET('/api/threads/{thread_id}/timeline', { params })));
 	}
 
-	/** See a stretch between two days; without them, the window that is looked at. */
-	see(from: string, until: string): void {
-		this.#own = spanBetween(from, until);
+	/** Show the span between two days; without them, the selected period. */
+	show(from: string, until: string): void {
+		this.#custom = spanFromDays(from, until);
 	}
 
-	move(share: number): void {
-		this.#own = moved(this.span, share, this.whole);
+	pan(share: number): void {
+		this.#custom = pan(this.span, share, this.whole);
 	}
 
 	zoom(factor: number, at = 0.5): void {
-		this.#own = zoomed(this.span, factor, at, this.whole);
+		this.#custom = zoom(this.span, factor, at, this.whole);
 	}
 
-	select(one: number, other: number): void {
-		this.#own = between(this.span, one, other, this.whole);
+	selectPart(one: number, other: number): void {
+		this.#custom = selectPart(this.span, one, other, this.whole);
 	}
 
-	/** Look closer at a window; without one, at everything. */
-	look(key: string): void {
+	/** Select a period and load its detail; an empty key selects everything. */
+	select(key: string): void {
 		this.key = key;
 		if (!key) return;
 		const params = { path: { thread_id: this.threadId, key } };
-		void this.closer.ask(() => told(api.GET('/api/threads/{thread_id}/windows/{key}', { params })));
+		void this.detail.run(() => unwrap(api.GET('/api/threads/{thread_id}/windows/{key}', { params })));
 	}
 
-	async mark(band: Band): Promise<void> {
+	async toggleImportant(band: Band): Promise<void> {
 		const params = { path: { thread_id: this.threadId, day: band.first } };
-		await told(api.PUT('/api/threads/{thread_id}/days/{day}', { params, body: { important: !band.important } }));
-		this.read();
-		this.look(this.key);
+		await unwrap(api.PUT('/api/threads/{thread_id}/days/{day}', { params, body: { important: !band.important } }));
+		this.load();
+		this.select(this.key);
 	}
 }

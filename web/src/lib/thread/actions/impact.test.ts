@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sentence } from './impact';
+import { describeImpact } from './impact';
 
 const impact = (...kinds: string[]) => ({
 	hides: kinds.map((kind, position) => ({ kind, position, stream: 's' })),
@@ -7,11 +7,11 @@ const impact = (...kinds: string[]) => ({
 	kinds: {}
 });
 
-it('says in words what goes', () => {
+it('lists what rewinding removes', () => {
 	const kinds = ['thread.message_sent', 'thread.message_sent', 'thread.answer_given'];
-	expect(sentence(impact(...kinds), 'back')).toMatch(/^Two messages and one answer that came later/);
+	expect(describeImpact(impact(...kinds), 'rewind')).toMatch(/^Two messages and one answer that came later/);
 });
 
 it('says so when nothing else changes', () => {
-	expect(sentence(impact(), 'away')).toBe('Nothing else changes.');
+	expect(describeImpact(impact(), 'retract')).toBe('Nothing else changes.');
 });

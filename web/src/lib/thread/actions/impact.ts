@@ -1,7 +1,7 @@
-/** What going back or taking back would change, in plain words. */
-import type { Shape } from '$lib/api/client';
+/** Describes in plain words what rewinding or deleting would change. */
+import type { Schema } from '$lib/api/client';
 
-type Impact = Shape<'ImpactOut'>;
+type Impact = Schema<'ImpactOut'>;
 
 const NAMES: [RegExp, string, string][] = [
 	[/^thread\.message_sent$|^thread\.message_imported$/, 'message', 'messages'],
@@ -13,29 +13,28 @@ const NAMES: [RegExp, string, string][] = [
 ];
 const NUMBERS = ['No', 'One', 'Two', 'Three', 'Four', 'Five', 'Six', 'Seven', 'Eight', 'Nine', 'Ten'];
 
-/** Each sort of thing that would be hidden, with what was said first. */
-export function hiddenInWords(impact: Impact): string[] {
+/** How many things of each kind would be hidden, messages first: `Two messages`, `One answer`. */
+export function describeHidden(impact: Impact): string[] {
 	return NAMES.map(([kind, one, many]) => {
-		const count = impact.hides.filter((touched) => kind.test(touched.kind)).length;
-		return { count, words: `${inWords(count)} ${count === 1 ? one : many}` };
+		const count = impact.hides.filter((hidden) => kind.test(hidden.kind)).length;
+		return { count, text: `${numberWord(count)} ${count === 1 ? one : many}` };
 	})
 		.filter(({ count }) => count > 0)
-		.map(({ words }) => words);
+		.map(({ text }) => text);
 }
 
-/** A number as one would write it in a sentence. */
-export function inWords(count: number): string {
+/** A number as it is written in a sentence. */
+export function numberWord(count: number): string {
 	return NUMBERS[count] ?? count.toLocaleString();
 }
 
-/** The sentence above the buttons. */
-export function sentence(impact: Impact, itself: 'back' | 'away'): string {
-	const parts = hiddenInWords(impact);
+/** The text of the confirmation dialog. */
+export function describeImpact(impact: Impact, action: 'rewind' | 'retract'): string {
+	const parts = describeHidden(impact);
 	if (!parts.length) return 'Nothing else changes.';
 	const list = parts.map((part, index) => (index ? part.toLowerCase() : part));
 	const joined = list.length > 1 ? `${list.slice(0, -1).join(', ')} and ${list.at(-1)}` : list[0];
-	const one = parts.length === 1 && parts[0]?.startsWith('One ');
-	return itself === 'back'
-		? `${joined} that came later will no longer count here. Nothing is deleted: all of it stays on its branch.`
-		: `${joined} ${one ? 'goes' : 'go'} with it, here and wherever it was remembered. You can undo this.`;
+	return action === 'rewind'
+		? `${joined} that came later will be removed from this conversation. Nothing is deleted: you can find everything on the previous branch.`
+		: `${joined} will be deleted with it, here and in memory. You can undo this.`;
 }

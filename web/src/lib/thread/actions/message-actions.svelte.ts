@@ -1,108 +1,108 @@
-/** What a person can do with a message, and what is asked before. */
-import { api, told, type Shape } from '$lib/api/client';
-import { Attempts } from '$lib/api/retrying-request';
-import { copy } from '$lib/browser/clipboard';
+/** Actions on a message, and the confirmation that some of them need. */
+import { api, unwrap, type Schema } from '$lib/api/client';
 import { retract } from '$lib/api/retract';
-import { tried } from '$lib/ui/feedback/try-action';
+import { RetryingRequest } from '$lib/api/retrying-request';
+import { copyText } from '$lib/browser/clipboard';
 import { toasts } from '$lib/ui';
+import { tryAction } from '$lib/ui/feedback/try-action';
 import type { Message } from '../types';
 
-type Asked = { way: 'rewind' | 'retract'; message: Message; impact: Shape<'ImpactOut'> | null };
+type Confirmation = { action: 'rewind' | 'retract'; message: Message; impact: Schema<'ImpactOut'> | null };
 
-export class Acts {
-	/** The question that is open, with what its answer would change. */
-	asked = $state.raw<Asked | null>(null);
-	/** The answer whose prompt is open. */
+export class MessageActions {
+	/** The open confirmation, with what the action would change. */
+	confirmation = $state.raw<Confirmation | null>(null);
+	/** The answer whose sources are shown. */
 	inspected = $state.raw<Message | null>(null);
-	/** The message that is written anew. */
+	/** The message that is being edited. */
 	editing = $state.raw<Message | null>(null);
-	#attempts = new Attempts();
+	#request = new RetryingRequest();
 
 	constructor(readonly threadId: string) {}
 
 	copy(message: Message): Promise<boolean> {
-		return copy(message.text, 'Copied.');
+		return copyText(message.text, 'Copied.');
 	}
 
-	again(message: Message): Promise<boolean> {
-		return tried(async () => {
+	regenerate(message: Message): Promise<boolean> {
+		return tryAction(async () => {
 			const path = { message_id: message.message_id };
-			await this.#attempts.make({ again: path }, (request_id) =>
-				told(api.POST('/api/messages/{message_id}/again', { params: { path }, body: { request_id } }))
+			await this.#request.send({ regenerate: path }, (request_id) =>
+				unwrap(api.POST('/api/messages/{message_id}/again', { params: { path }, body: { request_id } }))
 			);
 		});
 	}
 
 	stop(turnId: string): Promise<boolean> {
-		return tried(async () => {
-			await told(api.POST('/api/turns/{turn_id}/stop', { params: { path: { turn_id: turnId } } }));
+		return tryAction(async () => {
+			await unwrap(api.POST('/api/turns/{turn_id}/stop', { params: { path: { turn_id: turnId } } }));
 		});
 	}
 
-	stand(branch: string): Promise<boolean> {
-		return tried(async () => {
+	switchBranch(branch: string): Promise<boolean> {
+		return tryAction(async () => {
 			const path = { thread_id: this.threadId };
-			await this.#attempts.make({ branch }, (request_id) =>
-				told(api.POST('/api/threads/{thread_id}/branch', { params: { path }, body: { branch, request_id } }))
+			await this.#request.send({ branch }, (request_id) =>
+				unwrap(api.POST('/api/threads/{thread_id}/branch', { params: { path }, body: { branch, request_id } }))
 			);
 		});
 	}
 
 	hide(message: Message, hidden: boolean): Promise<boolean> {
-		return tried(async () => {
+		return tryAction(async () => {
 			const path = { message_id: message.message_id };
-			await this.#attempts.make({ hidden, path }, (request_id) =>
-				told(api.PUT('/api/messages/{message_id}/hidden', { params: { path }, body: { hidden, request_id } }))
+			await this.#request.send({ hidden, path }, (request_id) =>
+				unwrap(api.PUT('/api/messages/{message_id}/hidden', { params: { path }, body: { hidden, request_id } }))
 			);
 			if (!hidden) return;
-			const undo = { label: 'Undo', does: () => void this.hide(message, false) };
-			toasts.say('Hidden, here and from prompts.', undo);
+			const undo = { label: 'Undo', run: () => void this.hide(message, false) };
+			toasts.show('Hidden here and from the model.', undo);
 		});
 	}
 
-	/** Ask before going back or taking back, with a preview of what it would change. */
-	ask(way: Asked['way'], message: Message): Promise<boolean> {
-		this.asked = { way, message, impact: null };
-		return tried(async () => {
+	/** Ask for confirmation before rewinding or deleting, with a preview of what would change. */
+	requestConfirmation(action: Confirmation['action'], message: Message): Promise<boolean> {
+		this.confirmation = { action, message, impact: null };
+		return tryAction(async () => {
 			const path = { message_id: message.message_id };
 			const impact =
-				way === 'rewind'
-					? await told(api.GET('/api/messages/{message_id}/rewind', { params: { path } }))
-					: await told(api.GET('/api/messages/{message_id}/retraction', { params: { path } }));
-			if (this.asked?.message === message) this.asked = { way, message, impact };
+				action === 'rewind'
+					? await unwrap(api.GET('/api/messages/{message_id}/rewind', { params: { path } }))
+					: await unwrap(api.GET('/api/messages/{message_id}/retraction', { params: { path } }));
+			if (this.confirmation?.message === message) this.confirmation = { action, message, impact };
 		});
 	}
 
-	/** Do what was asked about. */
+	/** Run the confirmed action. */
 	confirm(): void {
-		const { asked } = this;
-		this.asked = null;
-		if (asked) void (asked.way === 'rewind' ? this.rewind(asked.message) : this.#retract(asked.message));
+		const { confirmation } = this;
+		this.confirmation = null;
+		if (confirmation) void (confirmation.action === 'rewind' ? this.rewind(confirmation.message) : this.#retract(confirmation.message));
 	}
 
-	/** Go on from right after a message; what came later stays on its branch. */
-	rewind(message: Message, words = 'You are back at this message.'): Promise<boolean> {
-		return tried(async () => {
+	/** Continue right after a message; later messages stay on their branch. */
+	rewind(message: Message, confirmation = 'Rewound to this message.'): Promise<boolean> {
+		return tryAction(async () => {
 			const path = { message_id: message.message_id };
-			const gone = await this.#attempts.make({ rewind: path }, (request_id) =>
-				told(api.POST('/api/messages/{message_id}/rewind', { params: { path }, body: { request_id } }))
+			const switched = await this.#request.send({ rewind: path }, (request_id) =>
+				unwrap(api.POST('/api/messages/{message_id}/rewind', { params: { path }, body: { request_id } }))
 			);
-			toasts.say(words, { label: 'Undo', does: () => void this.stand(gone.before) });
+			toasts.show(confirmation, { label: 'Undo', run: () => void this.switchBranch(switched.before) });
 		});
 	}
 
 	#retract(message: Message): Promise<boolean> {
-		return tried(async () => {
+		return tryAction(async () => {
 			const params = { path: { message_id: message.message_id } };
-			const done = await this.#attempts.make({ retract: params }, (request_id) =>
-				told(api.POST('/api/messages/{message_id}/retraction', { params, body: { reason: '', request_id } }))
+			const done = await this.#request.send({ retract: params }, (request_id) =>
+				unwrap(api.POST('/api/messages/{message_id}/retraction', { params, body: { reason: '', request_id } }))
 			);
-			const undo = { label: 'Undo', does: () => void this.#undo(done.position) };
-			toasts.say('Taken back, with all that came from it.', undo);
+			const undo = { label: 'Undo', run: () => void this.#undo(done.position) };
+			toasts.show('Deleted, along with everything derived from it.', undo);
 		});
 	}
 
 	#undo(position: number): Promise<boolean> {
-		return tried(() => retract(position, false));
+		return tryAction(() => retract(position, false));
 	}
 }

@@ -1,37 +1,37 @@
-/** What can be done with a message, as a menu. */
+/** The menu of a message. */
 import Copy from '@lucide/svelte/icons/copy';
 import EyeOff from '@lucide/svelte/icons/eye-off';
 import GitBranch from '@lucide/svelte/icons/git-branch';
 import History from '@lucide/svelte/icons/history';
+import Layers from '@lucide/svelte/icons/layers';
 import Pencil from '@lucide/svelte/icons/pencil';
 import Refresh from '@lucide/svelte/icons/refresh-cw';
-import Layers from '@lucide/svelte/icons/layers';
-import Undo from '@lucide/svelte/icons/undo-2';
-import type { Act } from '$lib/ui';
-import type { Acts } from './message-actions.svelte';
+import Trash from '@lucide/svelte/icons/trash-2';
+import type { MenuItem } from '$lib/ui';
 import type { Message } from '../types';
+import type { MessageActions } from './message-actions.svelte';
 
-export function menuOf(message: Message, acts: Acts): Act[] {
+export function messageMenu(message: Message, actions: MessageActions): MenuItem[] {
 	const own = message.role === 'user';
 	return [
-		{ label: 'Copy', icon: Copy, does: () => void acts.copy(message) },
+		{ label: 'Copy', icon: Copy, run: () => void actions.copy(message) },
 		...(own
-			? [{ label: 'Edit and resend', icon: Pencil, does: () => (acts.editing = message) }]
-			: [{ label: 'What it stood on', icon: Layers, does: () => (acts.inspected = message) }]),
-		{ label: own ? 'Answer again' : 'Another answer', icon: Refresh, does: () => void acts.again(message) },
+			? [{ label: 'Edit', icon: Pencil, run: () => (actions.editing = message) }]
+			: [{ label: 'Sources', icon: Layers, run: () => (actions.inspected = message) }]),
+		{ label: 'Regenerate answer', icon: Refresh, run: () => void actions.regenerate(message) },
 		{
 			label: 'Branch from here',
 			icon: GitBranch,
-			apart: true,
-			does: () => void acts.rewind(message, 'You are on a new branch. The other one stays as it was.')
+			separated: true,
+			run: () => void actions.rewind(message, 'New branch created. The previous one is kept.')
 		},
-		{ label: 'Go back to here', icon: History, does: () => void acts.ask('rewind', message) },
+		{ label: 'Rewind to here', icon: History, run: () => void actions.requestConfirmation('rewind', message) },
 		{
-			label: message.hidden ? 'Show again' : 'Hide',
+			label: message.hidden ? 'Unhide' : 'Hide',
 			icon: EyeOff,
-			apart: true,
-			does: () => void acts.hide(message, !message.hidden)
+			separated: true,
+			run: () => void actions.hide(message, !message.hidden)
 		},
-		{ label: 'Take back', icon: Undo, trouble: true, does: () => void acts.ask('retract', message) }
+		{ label: 'Delete', icon: Trash, danger: true, run: () => void actions.requestConfirmation('retract', message) }
 	];
 }

@@ -1,81 +1,81 @@
-/** What is being written: a text and files. The text survives a reload. */
-import { api, problemOf, told, type Problem } from '$lib/api/client';
-import { keep, kept } from '$lib/browser/local-storage';
+/** The message being written: text and attached files. The text survives a reload. */
+import { api, toApiError, unwrap, type ApiError } from '$lib/api/client';
+import { readLocal, writeLocal } from '$lib/browser/local-storage';
 import type { Attachment, Message } from '../types';
 
-export type Piece = { key: number; name: string; kept: Attachment | null; preview: string };
+export type DraftFile = { key: number; name: string; uploaded: Attachment | null; preview: string };
 
 const FILES_MAX = 20;
 
-export class Composer {
+export class Draft {
 	text = $state('');
-	pieces = $state<Piece[]>([]);
-	problem = $state<Problem | null>(null);
+	files = $state<DraftFile[]>([]);
+	error = $state<ApiError | null>(null);
 	editing = $state.raw<Message | null>(null);
 	#key: string;
-	#next = 0;
-	#before = '';
+	#nextKey = 0;
+	#textBeforeEdit = '';
 
 	constructor(threadId: string) {
 		this.#key = `draft.${threadId}`;
-		this.text = kept(this.#key) ?? '';
+		this.text = readLocal(this.#key) ?? '';
 	}
 
 	get busy(): boolean {
-		return this.pieces.some((piece) => !piece.kept);
+		return this.files.some((file) => !file.uploaded);
 	}
 
 	get ready(): boolean {
-		return !this.busy && (this.text.trim() !== '' || this.pieces.length > 0);
+		return !this.busy && (this.text.trim() !== '' || this.files.length > 0);
 	}
 
-	/** Keep what is written; called as it changes. */
-	keep(): void {
-		if (!this.editing) keep(this.#key, this.text || null);
+	/** Save the text in this browser; called as it changes. */
+	save(): void {
+		if (!this.editing) writeLocal(this.#key, this.text || null);
 	}
 
-	/** Take everything out, to be sent. */
+	/** Empty the draft and return its content, to be sent. */
 	take(): { text: string; attachments: Attachment[]; editing: string } {
-		const attachments = this.pieces.flatMap((piece) => (piece.kept ? [piece.kept] : []));
-		const letter = { text: this.text.trim(), attachments, editing: this.editing?.message_id ?? '' };
-		for (const piece of this.pieces) if (piece.preview) URL.revokeObjectURL(piece.preview);
-		this.pieces = [];
-		this.text = this.editing ? this.#before : '';
+		const attachments = this.files.flatMap((file) => (file.uploaded ? [file.uploaded] : []));
+		const sending = { text: this.text.trim(), attachments, editing: this.editing?.message_id ?? '' };
+		for (const file of this.files) if (file.preview) URL.revokeObjectURL(file.preview);
+		this.files = [];
+		this.text = this.editing ? this.#textBeforeEdit : '';
 		this.editing = null;
-		this.keep();
-		return letter;
+		this.save();
+		return sending;
 	}
 
-	/** Write a message anew; what was being written comes back afterwards. */
+	/** Edit a sent message; the current text comes back afterwards. */
 	edit(message: Message): void {
-		if (!this.editing) this.#before = this.text;
+		if (!this.editing) this.#textBeforeEdit = this.text;
 		this.editing = message;
 		this.text = message.text;
-		this.pieces = message.attachments.map((kept) => ({ key: this.#next++, name: kept.name, kept, preview: '' }));
+		this.files = message.attachments.map((uploaded) => ({ key: this.#nextKey++, name: uploaded.name, uploaded, preview: '' }));
 	}
 
 	cancelEdit(): void {
 		this.editing = null;
-		this.text = this.#before;
-		this.pieces = [];
+		this.text = this.#textBeforeEdit;
+		this.files = [];
 	}
 
-	/** Take files in: each is kept by the engine at once, so sending costs nothing more. */
+	/** Take files in: each is uploaded by the engine at once, so sending costs nothing more. */
 	async attach(files: Iterable<File>): Promise<void> {
-		this.problem = null;
-		await Promise.all([...files].slice(0, FILES_MAX - this.pieces.length).map((file) => this.#attach(file)));
+		this.error = null;
+		await Promise.all([...files].slice(0, FILES_MAX - this.files.length).map((file) => this.#attach(file)));
 	}
 
-	drop(key: number): void {
-		this.pieces = this.pieces.filter((piece) => piece.key !== key);
+	removeFile(key: number): void {
+		this.files = this.files.filter((file) => file.key !== key);
 	}
 
 	async #attach(file: File): Promise<void> {
-		const key = this.#next++;
+		const key = this.#nextKey++;
 		const preview = file.type.startsWith('image/') ? URL.createObjectURL(file) : '';
-		this.pieces.push({ key, name: file.name || 'picture', kept: null, preview });
+		this.files.push({ key, name: file.name || 'picture', uploaded: null, preview });
 		try {
-			const kept = await told(
+			const uploaded = await unwrap(
 				api.PUT('/api/files', {
 					params: { query: { name: file.name || 'picture' } },
 					headers: { 'Content-Type': file.type || 'application/octet-stream' },
@@ -83,12 +83,10 @@ export class Composer {
 					body: file as never
 				} as never)
 			);
-			this.pieces = this.pieces.map((piece) =>
-				piece.key === key ? { ...piece, kept: kept as Attachment } : piece
-			);
+			this.files = this.files.map((one) => (one.key === key ? { ...one, uploaded: uploaded as Attachment } : one));
 		} catch (error) {
-			this.drop(key);
-			this.problem = problemOf(error);
+			this.removeFile(key);
+			this.error = toApiError(error);
 		}
 	}
 }

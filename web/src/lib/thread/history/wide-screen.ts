@@ -1,4 +1,4 @@
-/** Whether there can be room for the margin: where there is none, nothing is read for it. `thread.css` says the same. */
+/** Whether there can be room for sources beside the text; without it, they are not loaded. Keep in sync with `thread.css`. */
 import { MediaQuery } from 'svelte/reactivity';
 
-export const roomy = new MediaQuery('min-width: 62rem');
+export const wideScreen = new MediaQuery('min-width: 62rem');

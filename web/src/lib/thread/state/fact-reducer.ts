@@ -1,8 +1,8 @@
-/** Facts of a thread as changes of what is shown. Pure: what a fact says is all that is needed. */
+/** Applies facts from the event stream to messages and turns. Pure: depends on nothing but the fact. */
 import type { Fact } from '$lib/live/fact';
 import type { Attachment, Message, Turn } from '../types';
 
-const STATES: Record<string, string> = {
+const END_STATES: Record<string, string> = {
 	'thread.answer_given': 'done',
 	'thread.turn_stopped': 'stopped',
 	'thread.turn_failed': 'failed',
@@ -14,10 +14,10 @@ const text = (data: Fact['data'], name: string): string => {
 	return typeof value === 'string' ? value : '';
 };
 
-/** The message that a fact brings, if it brings one. */
-export function messageIn(fact: Fact): Message | null {
+/** The message that a fact records, if it records one. */
+export function messageFromFact(fact: Fact): Message | null {
 	const { kind, data } = fact;
-	const state = kind === 'thread.message_sent' ? 'sent' : STATES[kind];
+	const state = kind === 'thread.message_sent' ? 'sent' : END_STATES[kind];
 	if (!state || !text(data, 'message_id')) return null;
 	return {
 		position: fact.position,
@@ -37,17 +37,17 @@ export function messageIn(fact: Fact): Message | null {
 	} as Message;
 }
 
-/** The turn that a fact ends; empty if it ends none. */
-export function endedIn(fact: Fact): string {
-	return STATES[fact.kind] ? text(fact.data, 'turn_id') : '';
+/** The id of the turn that a fact ends; empty if it ends none. */
+export function endedTurnId(fact: Fact): string {
+	return END_STATES[fact.kind] ? text(fact.data, 'turn_id') : '';
 }
 
-/** A turn as a fact leaves it; null if the fact is not about the course of a turn. */
-export function turnAfter(turn: Turn | undefined, fact: Fact): Turn | null {
+/** A turn after a fact; null if the fact does not change a turn. */
+export function reduceTurn(turn: Turn | undefined, fact: Fact): Turn | null {
 	const at = fact.recorded_at;
 	switch (fact.kind) {
 		case 'thread.turn_recorded':
-			return begun(fact);
+			return newTurn(fact);
 		case 'thread.turn_sending': {
 			const named = { answer_id: text(fact.data, 'answer_id'), model: text(fact.data, 'model') };
 			const context_id = text(fact.data, 'context_id');
@@ -64,7 +64,7 @@ export function turnAfter(turn: Turn | undefined, fact: Fact): Turn | null {
 	}
 }
 
-function begun(fact: Fact): Turn {
+function newTurn(fact: Fact): Turn {
 	return {
 		turn_id: text(fact.data, 'turn_id'),
 		thread_id: text(fact.data, 'thread_id'),

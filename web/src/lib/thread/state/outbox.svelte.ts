@@ -1,86 +1,86 @@
 /**
- * What was written and is not confirmed yet. It is kept on the device, so neither a reload nor a lost connection loses it, and the id that
- * it carries makes the engine take it once, however often it is sent.
+ * Messages that the server has not confirmed yet. They are kept in this browser, so neither a reload nor a lost connection loses them,
+ * and each carries an id, so that the server records it once, however often it is sent.
  */
-import { api, problemOf, told, type Problem } from '$lib/api/client';
-import { keep, kept } from '$lib/browser/local-storage';
+import { api, toApiError, unwrap, type ApiError } from '$lib/api/client';
+import { readLocal, writeLocal } from '$lib/browser/local-storage';
 import { newId } from '$lib/browser/random-id';
-import type { Attachment, Letter } from '../types';
+import type { Attachment, OutgoingMessage } from '../types';
 
 export class Outbox {
-	letters = $state<Letter[]>([]);
-	problem = $state<Problem | null>(null);
+	outgoing = $state<OutgoingMessage[]>([]);
+	error = $state<ApiError | null>(null);
 	#key: string;
 	#threadId: string;
-	#busy = false;
+	#sending = false;
 
 	constructor(threadId: string) {
 		this.#threadId = threadId;
 		this.#key = `outbox.${threadId}`;
-		this.letters = lettersIn(kept(this.#key) ?? '[]');
+		this.outgoing = parse(readLocal(this.#key) ?? '[]');
 	}
 
-	/** Say something; `editing` is the message in whose place it stands. */
-	async say(text: string, attachments: Attachment[], editing = ''): Promise<void> {
+	/** Add a message and send it; `editing` is the id of the message that it replaces. */
+	async add(text: string, attachments: Attachment[], editing = ''): Promise<void> {
 		const letterId = newId();
 		const writtenAt = new Date().toISOString();
-		this.letters.push({ letterId, text, attachments, writtenAt, editing });
-		this.#keep();
+		this.outgoing.push({ letterId, text, attachments, writtenAt, editing });
+		this.#save();
 		await this.send();
 	}
 
-	/** Send what waits, in order. What cannot be sent now stays. */
+	/** Send all messages in order. Those that cannot be sent stay. */
 	async send(): Promise<void> {
-		if (this.#busy) return;
-		this.#busy = true;
+		if (this.#sending) return;
+		this.#sending = true;
 		try {
-			for (const letter of [...this.letters]) {
-				await this.#post(letter);
-				this.arrived(`msg-${letter.letterId}`);
+			for (const message of [...this.outgoing]) {
+				await this.#post(message);
+				this.confirm(`msg-${message.letterId}`);
 			}
-			this.problem = null;
+			this.error = null;
 		} catch (error) {
-			this.problem = problemOf(error);
+			this.error = toApiError(error);
 		} finally {
-			this.#busy = false;
+			this.#sending = false;
 		}
 	}
 
-	/** The engine has it. */
-	arrived(messageId: string): void {
-		const left = this.letters.filter((letter) => `msg-${letter.letterId}` !== messageId);
-		if (left.length === this.letters.length) return;
-		this.letters = left;
-		this.#keep();
+	/** The server has recorded this message. */
+	confirm(messageId: string): void {
+		const left = this.outgoing.filter((message) => `msg-${message.letterId}` !== messageId);
+		if (left.length === this.outgoing.length) return;
+		this.outgoing = left;
+		this.#save();
 	}
 
-	/** Not to be sent after all; what it said. */
-	take(letterId: string): Letter | undefined {
-		const letter = this.letters.find((one) => one.letterId === letterId);
-		this.arrived(`msg-${letterId}`);
-		this.problem = null;
-		return letter;
+	/** Remove a message without sending it, and return it. */
+	remove(letterId: string): OutgoingMessage | undefined {
+		const message = this.outgoing.find((one) => one.letterId === letterId);
+		this.confirm(`msg-${letterId}`);
+		this.error = null;
+		return message;
 	}
 
-	async #post({ letterId, text, attachments, editing }: Letter): Promise<void> {
+	async #post({ letterId, text, attachments, editing }: OutgoingMessage): Promise<void> {
 		const body = { text, attachments, letter_id: letterId };
 		if (editing) {
 			const path = { message_id: editing };
-			await told(api.POST('/api/messages/{message_id}/edit', { params: { path }, body }));
+			await unwrap(api.POST('/api/messages/{message_id}/edit', { params: { path }, body }));
 		} else {
 			const path = { thread_id: this.#threadId };
-			await told(api.POST('/api/threads/{thread_id}/messages', { params: { path }, body }));
+			await unwrap(api.POST('/api/threads/{thread_id}/messages', { params: { path }, body }));
 		}
 	}
 
-	#keep(): void {
-		keep(this.#key, JSON.stringify(this.letters));
+	#save(): void {
+		writeLocal(this.#key, JSON.stringify(this.outgoing));
 	}
 }
 
-function lettersIn(text: string): Letter[] {
+function parse(text: string): OutgoingMessage[] {
 	try {
-		return JSON.parse(text) as Letter[];
+		return JSON.parse(text) as OutgoingMessage[];
 	} catch {
 		return [];
 	}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { foldsBefore, pastRows, rowsOf as allRows, withMessage } from './rows';
-import type { Band, Coming, Fold, Letter, Message } from '../types';
+import { allRows as joinRows, collapsedPeriods, historyRows, insertMessage } from './rows';
+import type { Band, PendingAnswer, Period, OutgoingMessage, Message } from '../types';
 
 function message(id: string, at: string, position = 1): Message {
 	return { message_id: id, said_at: at, position, role: 'user', text: id } as Message;
@@ -8,48 +8,48 @@ function message(id: string, at: string, position = 1): Message {
 function band(key: string, first: string, until: string, shown = true): Band {
 	return { key, first, until, shown, messages: 3, tier: 'day' } as Band;
 }
-const rowsOf = (folds: Fold[], messages: Message[], coming: Coming[], letters: Letter[]) =>
-	allRows(pastRows(folds, messages), coming, letters);
-const coming = (turn_id: string, answer_id: string) => ({ turn: { turn_id, answer_id }, text: '' }) as Coming;
+const allRows = (periods: Period[], messages: Message[], pending: PendingAnswer[], outgoing: OutgoingMessage[]) =>
+	joinRows(historyRows(periods, messages), pending, outgoing);
+const pending = (turn_id: string, answer_id: string) => ({ turn: { turn_id, answer_id }, text: '' }) as PendingAnswer;
 
 describe('rows', () => {
-	it('begin each day with its date', () => {
-		const rows = rowsOf([], [message('a', '2026-11-14T12:00'), message('b', '2026-11-15T12:00')], [], []);
+	it('start each day with its date', () => {
+		const rows = allRows([], [message('a', '2026-11-14T12:00'), message('b', '2026-11-15T12:00')], [], []);
 		expect(rows.map((row) => row.key)).toEqual(['day-2026-11-14', 'a', 'day-2026-11-15', 'b']);
 	});
-	it('show an answer once, whether it comes or has come', () => {
-		const rows = rowsOf([], [message('ans', '2026-11-15T12:00')], [coming('t1', 'ans'), coming('t2', '')], []);
+	it('show an answer once, whether it is pending or finished', () => {
+		const rows = allRows([], [message('ans', '2026-11-15T12:00')], [pending('t1', 'ans'), pending('t2', '')], []);
 		expect(rows.map((row) => row.key)).toEqual(['day-2026-11-15', 'ans', 't2']);
 	});
-	it('show a letter only until the engine has it', () => {
-		const letter = { letterId: 'x', text: 'x', attachments: [], writtenAt: '', editing: '' };
-		const before = rowsOf([], [], [], [letter]);
-		const after = rowsOf([], [message('msg-x', '2026-11-15T12:00')], [], [letter]);
-		expect(before.map((row) => row.sort)).toEqual(['letter']);
-		expect(after.map((row) => row.sort)).toEqual(['day', 'message']);
+	it('show an outgoing message only until the server has it', () => {
+		const outgoing = { letterId: 'x', text: 'x', attachments: [], writtenAt: '', editing: '' };
+		const before = allRows([], [], [], [outgoing]);
+		const after = allRows([], [message('msg-x', '2026-11-15T12:00')], [], [outgoing]);
+		expect(before.map((row) => row.type)).toEqual(['outgoing']);
+		expect(after.map((row) => row.type)).toEqual(['day', 'message']);
 	});
-	it('show what an opened window holds below it', () => {
+	it('show the contents of an expanded period below it', () => {
 		const open = { band: band('d', '2026-11-01', '2026-11-02'), open: true, below: [], messages: [message('m', '2026-11-01T12:00')] };
-		expect(rowsOf([open], [], [], []).map((row) => row.key)).toEqual(['fold-d', 'm']);
-		expect(rowsOf([{ ...open, open: false }], [], [], []).map((row) => row.key)).toEqual(['fold-d']);
+		expect(allRows([open], [], [], []).map((row) => row.key)).toEqual(['period-d', 'm']);
+		expect(allRows([{ ...open, open: false }], [], [], []).map((row) => row.key)).toEqual(['period-d']);
 	});
 });
 
-it('folds only what ended before the first message in full', () => {
+it('collapses only periods that ended before the first message shown in full', () => {
 	const bands = [
 		band('a', '2026-11-01', '2026-11-02'),
 		band('b', '2026-11-10', '2026-11-11'),
 		band('c', '2026-11-02', '2026-11-03', false)
 	];
-	expect(foldsBefore(bands, message('m', '2026-11-10T08:00')).map((fold) => fold.band.key)).toEqual(['a']);
+	expect(collapsedPeriods(bands, message('m', '2026-11-10T08:00')).map((period) => period.band.key)).toEqual(['a']);
 });
 
-describe('a message finds its place', () => {
+describe('inserting a message', () => {
 	const old = [message('a', '2026-11-15T10:00', 1), message('c', '2026-11-15T12:00', 3)];
-	it('by its time', () => {
-		expect(withMessage(old, message('b', '2026-11-15T11:00', 9)).map((one) => one.message_id)).toEqual(['a', 'b', 'c']);
+	it('keeps messages in order of time', () => {
+		expect(insertMessage(old, message('b', '2026-11-15T11:00', 9)).map((one) => one.message_id)).toEqual(['a', 'b', 'c']);
 	});
-	it('instead of itself', () => {
-		expect(withMessage(old, { ...message('a', '2026-11-15T10:00'), text: 'new' })[0]?.text).toBe('new');
+	it('replaces the message with the same id', () => {
+		expect(insertMessage(old, { ...message('a', '2026-11-15T10:00'), text: 'new' })[0]?.text).toBe('new');
 	});
 });

@@ -1,325 +1,323 @@
 /**
- * One conversation as the page shows it: a snapshot, and the facts since.
+ * State of the thread page: a snapshot from the server, plus the facts recorded since.
  *
- * It holds a bounded stretch of messages. What lies before is folded as the pyramid folds it, or read when one scrolls there.
+ * It keeps a bounded window of messages. Older ones are shown as summaries, or loaded on scrolling.
  */
-import { api, problemOf, told, type Problem } from '$lib/api/client';
-import { joined, spoken, type Fact, type Spoken, type Words } from '$lib/live/fact';
-import type { Live } from '$lib/live/event-stream.svelte';
+import { api, toApiError, unwrap, type ApiError } from '$lib/api/client';
+import { toIsoDay } from '$lib/format/days';
+import type { EventStream } from '$lib/live/event-stream.svelte';
+import { applyDelta, streamedText, type Fact, type StreamedText, type TextDelta } from '$lib/live/fact';
 import { toasts } from '$lib/ui';
-import { dayOf } from '$lib/format/days';
-import { endedIn, messageIn, turnAfter } from './fact-reducer';
+import { TIERS, type Band, type BranchInfo, type Message, type PendingAnswer, type Period, type Row, type Turn } from '../types';
+import { endedTurnId, messageFromFact, reduceTurn } from './fact-reducer';
 import { Outbox } from './outbox.svelte';
-import { foldsBefore, pastRows, rowsOf, withMessage } from './rows';
-import { TIERS, type Band, type Coming, type Fold, type Line, type Message, type Row, type Turn } from '../types';
+import { allRows, collapsedPeriods, historyRows, insertMessage } from './rows';
 
 const PAGE = 60;
-const ASKED_MAX = 500; // the engine gives no more at once
-const KEPT_MAX = 500; // messages at hand; those far away are let go and read again when needed
-const SETTLE_MS = 60; // several facts of one act are read as one
-const SHOWN_MS = 30; // words are shown in every second frame; what is typed has the other one
+const PAGE_MAX = 500; // of one response
+const MESSAGES_MAX = 500; // in the window; messages outside it are loaded again when needed
+const DEBOUNCE_MS = 60; // one reload for the several facts of one action
+const PAINT_EVERY_MS = 30; // every second frame, which leaves the other one for typing
 
-export class ThreadView {
+export class ThreadState {
 	messages = $state.raw<Message[]>([]);
-	coming = $state.raw<Coming[]>([]);
-	folds = $state.raw<Fold[]>([]);
-	lines = $state.raw<Line[]>([]);
+	pendingAnswers = $state.raw<PendingAnswer[]>([]);
+	periods = $state.raw<Period[]>([]);
+	branches = $state.raw<BranchInfo[]>([]);
 	ready = $state(false);
-	problem = $state<Problem | null>(null);
+	error = $state<ApiError | null>(null);
 	earlier = $state(false);
 	later = $state(false);
-	/** True while rows are added or taken away at the top: the list then keeps its place from the end. */
-	shifting = $state(false);
+	/** True while rows are added or removed at the top: the list then keeps its scroll position from the end. */
+	prepending = $state(false);
 	readonly outbox: Outbox;
 
-	#past = $derived.by<Row[]>(() => pastRows(this.folds, this.messages));
-	#rows = $derived.by<Row[]>(() => rowsOf(this.#past, this.coming, this.outbox.letters));
+	#history = $derived.by<Row[]>(() => historyRows(this.periods, this.messages));
+	#rows = $derived.by<Row[]>(() => allRows(this.#history, this.pendingAnswers, this.outbox.outgoing));
 	#bands: Band[] = [];
-	#since: Fact[] | null = null;
-	#spoken = new Map<string, Spoken>(); // what was heard of turns that have not ended
+	#factsSinceLoad: Fact[] | null = null;
+	#streamed = new Map<string, StreamedText>(); // text received for turns that have not ended
 	#frame = 0;
 	#shownAt = 0;
 	#timer: ReturnType<typeof setTimeout> | undefined;
-	#reading = false;
+	#loadingMore = false;
 
 	constructor(readonly threadId: string) {
 		this.outbox = new Outbox(threadId);
 	}
 
-	/** Read it and follow it; what is returned ends it. */
-	follow(live: Live, at: { message?: string; day?: string } = {}): () => void {
-		void this.read(at);
-		const leave = live.listen({
-			again: () => this.#soon(),
-			fact: (fact) => this.#happened(fact),
-			words: (words) => this.#heard(words)
+	/** Load the thread and follow it. Returns a function that unsubscribes. */
+	follow(events: EventStream, at: { message?: string; day?: string } = {}): () => void {
+		void this.load(at);
+		const unsubscribe = events.listen({
+			reset: () => this.#reloadSoon(),
+			fact: (fact) => this.#onFact(fact),
+			delta: (delta) => this.#appendDelta(delta)
 		});
 		return () => {
-			leave();
+			unsubscribe();
 			clearTimeout(this.#timer);
 			cancelAnimationFrame(this.#frame);
 		};
 	}
 
-	/** What the page shows, in order. */
+	/** The rows of the page, in order. */
 	get rows(): Row[] {
 		return this.#rows;
 	}
 
-	/** The branch that it stands on. */
+	/** The id of the current branch. */
 	get branch(): string {
-		return this.lines.find((line) => line.standing)?.branch ?? `thread:${this.threadId}`;
+		return this.branches.find((info) => info.standing)?.branch ?? `thread:${this.threadId}`;
 	}
 
-	/** The turn that is answered just now, if one is. */
-	get answering(): Turn | undefined {
-		return this.coming[0]?.turn;
+	/** The turn that is being answered now, if any. */
+	get currentTurn(): Turn | undefined {
+		return this.pendingAnswers[0]?.turn;
 	}
 
 	get empty(): boolean {
 		return this.ready && !this.rows.length && !this.earlier;
 	}
 
-	/** Read it anew: the end of it, or around a message or a day. */
-	async read(at: { message?: string; day?: string } = {}): Promise<void> {
-		this.#since = [];
+	/** Load the thread again: the newest messages, or those around a message or a day. */
+	async load(at: { message?: string; day?: string } = {}): Promise<void> {
+		this.#factsSinceLoad = [];
 		const path = { thread_id: this.threadId };
 		try {
-			const [page, turns, bands, lines] = await Promise.all([
-				this.#page(at.message),
-				told(api.GET('/api/threads/{thread_id}/turns', { params: { path } })),
-				told(api.GET('/api/threads/{thread_id}/timeline', { params: { path, query: { tier: TIERS } } })),
-				told(api.GET('/api/threads/{thread_id}/branches', { params: { path } }))
+			const [page, turns, bands, branches] = await Promise.all([
+				this.#fetchAround(at.message),
+				unwrap(api.GET('/api/threads/{thread_id}/turns', { params: { path } })),
+				unwrap(api.GET('/api/threads/{thread_id}/timeline', { params: { path, query: { tier: TIERS } } })),
+				unwrap(api.GET('/api/threads/{thread_id}/branches', { params: { path } }))
 			]);
 			this.#bands = bands;
-			this.lines = lines;
-			const before = this.folds;
-			this.#take(page);
-			this.#resume(turns);
-			await this.#reopen(before, this.folds);
-			this.problem = null;
+			this.branches = branches;
+			const before = this.periods;
+			this.#setPage(page);
+			this.#restoreTurns(turns);
+			await this.#reopenPeriods(before, this.periods);
+			this.error = null;
 			this.ready = true;
 		} catch (error) {
-			this.problem = problemOf(error);
+			this.error = toApiError(error);
 		}
-		const since = this.#since ?? [];
-		this.#since = null;
-		for (const fact of since) this.#happened(fact);
-		if (at.day) await this.openDay(at.day);
+		const since = this.#factsSinceLoad ?? [];
+		this.#factsSinceLoad = null;
+		for (const fact of since) this.#onFact(fact);
+		if (at.day) await this.expandDay(at.day);
 		void this.outbox.send();
 	}
 
-	/** Read what comes before the first message at hand. */
-	async readEarlier(): Promise<void> {
+	/** Load messages before the first one in the window. */
+	async loadEarlier(): Promise<void> {
 		const first = this.messages[0];
-		if (!this.earlier || !first || this.#reading) return;
-		await this.#more(async () => {
-			const page = await this.#asked(first.message_id, 'before');
-			this.shifting = true;
+		if (!this.earlier || !first || this.#loadingMore) return;
+		await this.#loadMore(async () => {
+			const page = await this.#fetchPage(first.message_id, 'before');
+			this.prepending = true;
 			const all = [...page.messages, ...this.messages];
-			const kept = all.slice(0, KEPT_MAX);
+			const kept = all.slice(0, MESSAGES_MAX);
 			this.later ||= kept.length < all.length;
-			this.#take({ messages: kept, earlier: page.earlier, later: this.later });
+			this.#setPage({ messages: kept, earlier: page.earlier, later: this.later });
 		});
 	}
 
-	/** Read what comes after the last message at hand. */
-	async readLater(): Promise<void> {
+	/** Load messages after the last one in the window. */
+	async loadLater(): Promise<void> {
 		const last = this.messages.at(-1);
-		if (!this.later || !last || this.#reading) return;
-		await this.#more(async () => {
-			const page = await this.#asked(last.message_id, 'after');
+		if (!this.later || !last || this.#loadingMore) return;
+		await this.#loadMore(async () => {
+			const page = await this.#fetchPage(last.message_id, 'after');
 			const all = [...this.messages, ...page.messages];
-			const over = Math.max(0, all.length - KEPT_MAX);
-			this.shifting = over > 0;
-			this.#take({ messages: all.slice(over), earlier: this.earlier || over > 0, later: page.later });
+			const over = Math.max(0, all.length - MESSAGES_MAX);
+			this.prepending = over > 0;
+			this.#setPage({ messages: all.slice(over), earlier: this.earlier || over > 0, later: page.later });
 		});
 	}
 
-	/** Unfold a window of the past, or fold it again. */
-	async unfold(fold: Fold): Promise<void> {
-		if (!fold.open && !fold.below.length && !fold.messages.length) {
-			const path = { thread_id: this.threadId, key: fold.band.key };
+	/** Expand or collapse a period. */
+	async togglePeriod(period: Period): Promise<void> {
+		if (!period.open && !period.below.length && !period.messages.length) {
+			const path = { thread_id: this.threadId, key: period.band.key };
 			try {
-				const closer = await told(api.GET('/api/threads/{thread_id}/windows/{key}', { params: { path } }));
-				fold.below = closer.below.map((band) => ({ band, open: false, below: [], messages: [] }));
-				fold.messages = closer.messages;
+				const closer = await unwrap(api.GET('/api/threads/{thread_id}/windows/{key}', { params: { path } }));
+				period.below = closer.below.map((band) => ({ band, open: false, below: [], messages: [] }));
+				period.messages = closer.messages;
 			} catch (error) {
-				toasts.trouble(problemOf(error));
+				toasts.error(toApiError(error));
 				return;
 			}
 		}
-		fold.open = !fold.open;
-		this.folds = [...this.folds];
+		period.open = !period.open;
+		this.periods = [...this.periods];
 	}
 
-	/** Unfold all the way down to a day; whether there is such a day. */
-	async openDay(day: string): Promise<boolean> {
-		let among = this.folds;
+	/** Expand periods down to a day. Returns whether the thread has that day. */
+	async expandDay(day: string): Promise<boolean> {
+		let candidates = this.periods;
 		for (;;) {
-			const fold = among.find(({ band }) => band.first <= day && day < band.until);
-			if (!fold) return this.messages.some((message) => dayOf(message.said_at) === day);
-			if (!fold.open) await this.unfold(fold);
-			if (!fold.open || !fold.below.length) return fold.open;
-			among = fold.below;
+			const period = candidates.find(({ band }) => band.first <= day && day < band.until);
+			if (!period) return this.messages.some((message) => toIsoDay(message.said_at) === day);
+			if (!period.open) await this.togglePeriod(period);
+			if (!period.open || !period.below.length) return period.open;
+			candidates = period.below;
 		}
 	}
 
-	// -- inside ----------------------------------------------------------------------------------
-
-	async #page(around: string | undefined): Promise<{ messages: Message[]; earlier: boolean; later: boolean }> {
-		if (!around) return this.#same();
+	async #fetchAround(around: string | undefined): Promise<{ messages: Message[]; earlier: boolean; later: boolean }> {
+		if (!around) return this.#refetchWindow();
 		const [before, after, one] = await Promise.all([
-			this.#asked(around, 'before'),
-			this.#asked(around, 'after'),
-			told(api.GET('/api/messages/{message_id}', { params: { path: { message_id: around } } }))
+			this.#fetchPage(around, 'before'),
+			this.#fetchPage(around, 'after'),
+			unwrap(api.GET('/api/messages/{message_id}', { params: { path: { message_id: around } } }))
 		]);
 		const messages = [...before.messages, one, ...after.messages];
 		return { messages, earlier: before.earlier, later: after.later };
 	}
 
-	/** The stretch that is at hand, as it is now: whoever reads in the past stays there. */
-	async #same(): Promise<{ messages: Message[]; earlier: boolean; later: boolean }> {
-		const limit = Math.min(ASKED_MAX, Math.max(PAGE, this.messages.length));
+	/** Reload the current window, so that the scroll position in the past stays valid. */
+	async #refetchWindow(): Promise<{ messages: Message[]; earlier: boolean; later: boolean }> {
+		const limit = Math.min(PAGE_MAX, Math.max(PAGE, this.messages.length));
 		const first = this.messages[0];
-		if (!this.later || !first) return this.#asked(undefined, 'before', limit);
-		const page = await this.#asked(first.message_id, 'after', limit);
+		if (!this.later || !first) return this.#fetchPage(undefined, 'before', limit);
+		const page = await this.#fetchPage(first.message_id, 'after', limit);
 		return { ...page, messages: [first, ...page.messages], earlier: this.earlier };
 	}
 
-	/** Windows that were open are opened again, with what they hold now. */
-	async #reopen(before: Fold[], now: Fold[]): Promise<void> {
-		for (const old of before.filter((fold) => fold.open)) {
-			const fold = now.find((one) => one.band.key === old.band.key);
-			if (!fold) continue;
-			await this.unfold(fold);
-			await this.#reopen(old.below, fold.below);
+	/** Expand the periods again that were expanded before the reload. */
+	async #reopenPeriods(before: Period[], now: Period[]): Promise<void> {
+		for (const old of before.filter((period) => period.open)) {
+			const period = now.find((one) => one.band.key === old.band.key);
+			if (!period) continue;
+			await this.togglePeriod(period);
+			await this.#reopenPeriods(old.below, period.below);
 		}
 	}
 
-	#asked(at: string | undefined, way: 'before' | 'after', limit = PAGE) {
+	#fetchPage(at: string | undefined, way: 'before' | 'after', limit = PAGE) {
 		const query = { way, limit, ...(at ? { at } : {}) };
 		const path = { thread_id: this.threadId };
-		return told(api.GET('/api/threads/{thread_id}/messages', { params: { path, query } }));
+		return unwrap(api.GET('/api/threads/{thread_id}/messages', { params: { path, query } }));
 	}
 
-	#take(page: { messages: Message[]; earlier: boolean; later: boolean }): void {
-		if (!this.#reading || !this.folds.length) this.folds = foldsBefore(this.#bands, page.messages[0]);
-		const until = this.folds.at(-1)?.band.until ?? '';
-		const inFull = page.messages.filter((message) => dayOf(message.said_at) >= until);
+	#setPage(page: { messages: Message[]; earlier: boolean; later: boolean }): void {
+		if (!this.#loadingMore || !this.periods.length) this.periods = collapsedPeriods(this.#bands, page.messages[0]);
+		const until = this.periods.at(-1)?.band.until ?? '';
+		const inFull = page.messages.filter((message) => toIsoDay(message.said_at) >= until);
 		this.messages = inFull;
 		this.earlier = page.earlier && inFull.length === page.messages.length;
 		this.later = page.later;
 	}
 
-	async #more(read: () => Promise<void>): Promise<void> {
-		this.#reading = true;
+	async #loadMore(load: () => Promise<void>): Promise<void> {
+		this.#loadingMore = true;
 		try {
-			await read();
+			await load();
 		} catch (error) {
-			this.problem = problemOf(error);
+			this.error = toApiError(error);
 		} finally {
-			this.#reading = false;
-			requestAnimationFrame(() => (this.shifting = false));
+			this.#loadingMore = false;
+			requestAnimationFrame(() => (this.prepending = false));
 		}
 	}
 
-	#resume(turns: Turn[]): void {
-		const known = new Map(this.coming.map((one) => [one.turn.turn_id, one.text]));
-		this.coming = turns.map((turn) => {
-			const heard = this.#spoken.get(turn.turn_id)?.text ?? known.get(turn.turn_id) ?? '';
-			return { turn, text: heard.length > turn.saved.length ? heard : turn.saved };
+	#restoreTurns(turns: Turn[]): void {
+		const known = new Map(this.pendingAnswers.map((one) => [one.turn.turn_id, one.text]));
+		this.pendingAnswers = turns.map((turn) => {
+			const received = this.#streamed.get(turn.turn_id)?.text ?? known.get(turn.turn_id) ?? '';
+			return { turn, text: received.length > turn.saved.length ? received : turn.saved };
 		});
 	}
 
-	#soon(): void {
+	#reloadSoon(): void {
 		clearTimeout(this.#timer);
-		this.#timer = setTimeout(() => void this.read(), SETTLE_MS);
+		this.#timer = setTimeout(() => void this.load(), DEBOUNCE_MS);
 	}
 
-	#happened(fact: Fact): void {
-		this.#since?.push(fact);
-		if (fact.kind === 'log.retracted' || fact.kind === 'log.purged') this.#soon();
-		else if (fact.kind === 'log.branch_forked') this.#forked(fact);
-		else if (fact.kind === 'log.branch_stood') this.#stood(fact);
-		else if (fact.stream === `thread:${this.threadId}` && fact.branch === this.branch) this.#fold(fact);
+	#onFact(fact: Fact): void {
+		this.#factsSinceLoad?.push(fact);
+		if (fact.kind === 'log.retracted' || fact.kind === 'log.purged') this.#reloadSoon();
+		else if (fact.kind === 'log.branch_forked') this.#onBranchForked(fact);
+		else if (fact.kind === 'log.branch_stood') this.#onBranchSwitched(fact);
+		else if (fact.stream === `thread:${this.threadId}` && fact.branch === this.branch) this.#applyFact(fact);
 	}
 
-	/** It went to another branch: an own one is read anew, those of other threads do not matter here. */
-	#stood(fact: Fact): void {
+	/** Another branch became current: reload if it is one of this thread. */
+	#onBranchSwitched(fact: Fact): void {
 		const branch = String(fact.data?.branch ?? '');
-		const stood = this.lines.find((line) => line.branch === branch);
-		if (!stood) return;
-		if (stood.parent === this.branch && !stood.newest) this.#cut(stood.at);
-		this.lines = this.lines.map((line) => ({ ...line, standing: line.branch === branch }));
-		this.#soon();
+		const target = this.branches.find((info) => info.branch === branch);
+		if (!target) return;
+		if (target.parent === this.branch && !target.newest) this.#truncate(target.at);
+		this.branches = this.branches.map((info) => ({ ...info, standing: info.branch === branch }));
+		this.#reloadSoon();
 	}
 
-	/** A new branch begins with what was there before it left: what came later is gone at once. */
-	#cut(at: number): void {
+	/** Remove messages after the position where a new branch forked off. */
+	#truncate(at: number): void {
 		this.messages = this.messages.filter((message) => message.position <= at);
-		this.coming = [];
+		this.pendingAnswers = [];
 	}
 
-	#forked(fact: Fact): void {
+	#onBranchForked(fact: Fact): void {
 		const { branch, parent, at } = fact.data as { branch: string; parent: string; at: number };
-		if (!this.lines.some((line) => line.branch === parent)) return;
-		this.lines = [...this.lines, { branch, parent, at, standing: false, left_after: '', newest: null, own: 0 }];
+		if (!this.branches.some((info) => info.branch === parent)) return;
+		this.branches = [...this.branches, { branch, parent, at, standing: false, left_after: '', newest: null, own: 0 }];
 	}
 
-	#fold(fact: Fact): void {
-		const message = messageIn(fact);
+	#applyFact(fact: Fact): void {
+		const message = messageFromFact(fact);
 		if (message) {
-			this.outbox.arrived(message.message_id);
-			if (!this.later) this.messages = withMessage(this.messages, message);
+			this.outbox.confirm(message.message_id);
+			if (!this.later) this.messages = insertMessage(this.messages, message);
 		}
-		const ended = endedIn(fact);
+		const ended = endedTurnId(fact);
 		if (ended) {
-			this.coming = this.coming.filter((one) => one.turn.turn_id !== ended);
-			this.#spoken.delete(ended);
+			this.pendingAnswers = this.pendingAnswers.filter((one) => one.turn.turn_id !== ended);
+			this.#streamed.delete(ended);
 		}
-		this.#advance(fact);
-		if (/^thread\.message_(un)?hidden$/.test(fact.kind)) this.#hide(fact);
-		if (fact.kind === 'thread.message_imported') this.#soon();
+		this.#applyToTurn(fact);
+		if (/^thread\.message_(un)?hidden$/.test(fact.kind)) this.#applyHidden(fact);
+		if (fact.kind === 'thread.message_imported') this.#reloadSoon();
 	}
 
-	#advance(fact: Fact): void {
+	#applyToTurn(fact: Fact): void {
 		const turnId = String(fact.data?.turn_id ?? '');
-		const known = this.coming.find((one) => one.turn.turn_id === turnId);
-		const turn = turnAfter(known?.turn, fact);
+		const known = this.pendingAnswers.find((one) => one.turn.turn_id === turnId);
+		const turn = reduceTurn(known?.turn, fact);
 		if (!turn) return;
-		this.coming = known
-			? this.coming.map((one) => (one === known ? { turn, text: this.#spoken.get(turnId)?.text ?? one.text } : one))
-			: [...this.coming, { turn, text: this.#spoken.get(turnId)?.text ?? '' }]; // its words may be quicker
+		this.pendingAnswers = known
+			? this.pendingAnswers.map((one) => (one === known ? { turn, text: this.#streamed.get(turnId)?.text ?? one.text } : one))
+			: [...this.pendingAnswers, { turn, text: this.#streamed.get(turnId)?.text ?? '' }]; // text may arrive before the turn's first fact
 	}
 
-	#hide(fact: Fact): void {
+	#applyHidden(fact: Fact): void {
 		const hidden = fact.kind === 'thread.message_hidden';
 		this.messages = this.messages.map((message) =>
 			message.message_id === fact.data?.message_id ? { ...message, hidden } : message
 		);
 	}
 
-	/** Words are put together and shown at once with others: however fast they come, typing stays smooth. */
-	#heard(words: Words): void {
-		if (words.thread_id !== this.threadId || !words.text) return;
-		const known = this.coming.find((one) => one.turn.turn_id === words.turn_id);
-		const before = this.#spoken.get(words.turn_id) ?? spoken(known?.text ?? '');
-		const after = joined(before, words);
-		if (after === null) return this.#soon();
-		this.#spoken.set(words.turn_id, after);
-		this.#frame ||= requestAnimationFrame(this.#show);
+	/** Collect streamed text and paint it at a fixed rate, so that typing stays smooth however fast it arrives. */
+	#appendDelta(delta: TextDelta): void {
+		if (delta.thread_id !== this.threadId || !delta.text) return;
+		const known = this.pendingAnswers.find((one) => one.turn.turn_id === delta.turn_id);
+		const before = this.#streamed.get(delta.turn_id) ?? streamedText(known?.text ?? '');
+		const after = applyDelta(before, delta);
+		if (after === null) return this.#reloadSoon();
+		this.#streamed.set(delta.turn_id, after);
+		this.#frame ||= requestAnimationFrame(this.#showStreamed);
 	}
 
-	#show = (now: number): void => {
-		if (now - this.#shownAt < SHOWN_MS) {
-			this.#frame = requestAnimationFrame(this.#show);
+	#showStreamed = (now: number): void => {
+		if (now - this.#shownAt < PAINT_EVERY_MS) {
+			this.#frame = requestAnimationFrame(this.#showStreamed);
 			return;
 		}
 		this.#frame = 0;
 		this.#shownAt = now;
-		this.coming = this.coming.map((one) => {
-			const text = this.#spoken.get(one.turn.turn_id)?.text;
+		this.pendingAnswers = this.pendingAnswers.map((one) => {
+			const text = this.#streamed.get(one.turn.turn_id)?.text;
 			return text === undefined ? one : { ...one, text };
 		});
 	};

@@ -1,31 +1,27 @@
-/** Short notices at the edge of the page: what was done, and how to undo it. */
-export type Toast = {
-	id: number;
-	text: string;
-	trouble: boolean;
-	act?: { label: string; does: () => void };
-};
+/** Toasts: short messages that confirm an action and offer to undo it. */
+export type ToastAction = { label: string; run: () => void };
+export type Toast = { id: number; text: string; isError: boolean; action?: ToastAction };
 
 const SHOWN_MS = 8_000;
 const SHOWN_MAX = 3;
 
 class Toasts {
 	list = $state<Toast[]>([]);
-	#next = 1;
+	#nextId = 1;
 
-	/** Say something, and offer one thing to do about it. */
-	say(text: string, act?: Toast['act'], trouble = false): void {
-		const toast: Toast = { id: this.#next++, text, trouble, ...(act ? { act } : {}) };
+	/** Show a message, and offer one action. */
+	show(text: string, action?: ToastAction, isError = false): void {
+		const toast: Toast = { id: this.#nextId++, text, isError, ...(action ? { action } : {}) };
 		this.list = [...this.list, toast].slice(-SHOWN_MAX);
-		setTimeout(() => this.drop(toast.id), SHOWN_MS);
+		setTimeout(() => this.dismiss(toast.id), SHOWN_MS);
 	}
 
-	/** Say what went wrong, with its next step. */
-	trouble(problem: { error: string; hint?: string }): void {
-		this.say([problem.error, problem.hint].filter(Boolean).join(' '), undefined, true);
+	/** Show what went wrong and what to do next. */
+	error({ message, hint }: { message: string; hint?: string }): void {
+		this.show([message, hint].filter(Boolean).join(' '), undefined, true);
 	}
 
-	drop(id: number): void {
+	dismiss(id: number): void {
 		this.list = this.list.filter((toast) => toast.id !== id);
 	}
 }

@@ -1,20 +1,20 @@
-/** Something that a person asked for, and that may fail. */
-import { Problem, problemOf } from '$lib/api/client';
-import { toasts } from '$lib/ui';
+/** Runs an action that a person started, and shows an error if it fails. */
+import { ApiError, toApiError } from '$lib/api/client';
+import { toasts } from './toasts.svelte';
 
-/** Why it failed. Pages are read again by themselves; what a person asked for is not. */
-export function failed(error: unknown): Problem {
-	const problem = problemOf(error);
-	return problem.status === 0 ? new Problem(problem.error, 'Try again when you are connected.') : problem;
+/** Why an action failed. Unlike pages, actions are not retried automatically, and the hint says so. */
+export function toActionError(error: unknown): ApiError {
+	const failure = toApiError(error);
+	return failure.status === 0 ? new ApiError(failure.message, 'Try again when you are connected.') : failure;
 }
 
-/** Do it, and say what goes wrong; whether it went well. */
-export async function tried(act: () => Promise<unknown>): Promise<boolean> {
+/** Run an action and show a toast if it fails. Returns whether it succeeded. */
+export async function tryAction(action: () => Promise<unknown>): Promise<boolean> {
 	try {
-		await act();
+		await action();
 		return true;
 	} catch (error) {
-		toasts.trouble(failed(error));
+		toasts.error(toActionError(error));
 		return false;
 	}
 }

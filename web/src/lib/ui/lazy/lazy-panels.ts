@@ -1,5 +1,5 @@
-/** Parts that a first look does not show: they are fetched when one is opened, or before, when there is time. */
-export const parts = {
+/** Components that the first page does not show: loaded when one is opened, or earlier when the browser is idle. */
+export const lazyPanels = {
 	dialog: () => import('../overlay/DialogPanel.svelte'),
 	menu: () => import('../controls/MenuList.svelte'),
 	sheet: () => import('../overlay/SheetPanel.svelte')

@@ -1,12 +1,12 @@
-import { problemOf } from '$lib/api/client';
+import { toApiError } from '$lib/api/client';
 import { toasts } from '../feedback/toasts.svelte';
 
-/** A part of the script that comes when it is needed; what keeps it away is said, and it can be asked for again. */
-export async function fetched<Part>(from: () => Promise<{ default: Part }>): Promise<Part | undefined> {
+/** Load a part of the script when it is needed. If that fails, show why; it can be loaded again later. */
+export async function loadModule<Module>(load: () => Promise<{ default: Module }>): Promise<Module | undefined> {
 	try {
-		return (await from()).default;
+		return (await load()).default;
 	} catch (error) {
-		toasts.trouble(problemOf(error));
+		toasts.error(toApiError(error));
 		return undefined;
 	}
 }

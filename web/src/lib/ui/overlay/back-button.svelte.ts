@@ -1,85 +1,85 @@
 /**
- * What is open above a page is a step of its history: the back key closes it, and only then leaves the page.
+ * Makes the browser's back button close an open dialog or sheet before it leaves the page: each one is a history entry.
  *
- * Closed in another way, its step is taken back. Whoever goes elsewhere from it takes it back first.
+ * Closed in another way, its entry is removed again. Navigating away from an open dialog removes its entry first.
  */
 import { untrack } from 'svelte';
 import { beforeNavigate, goto, pushState, replaceState } from '$app/navigation';
 import { navigating, page } from '$app/state';
 
 const open = new Set<number>();
-let newest = 0;
-let leaving: Promise<void> | null = null; // steps are being taken back
+let lastId = 0;
+let goingBack: Promise<void> | null = null; // entries are being removed
 
-/** Those that were taken on this page, the newest last. Some may be of things that are closed by now. */
-const steps = (): number[] => page.state.open ?? [];
+/** The history entries of this page, newest last. Some may belong to dialogs that are closed by now. */
+const entries = (): number[] => page.state.open ?? [];
 
 function isStale(): boolean {
-	const last = steps().at(-1);
+	const last = entries().at(-1);
 	return last !== undefined && !open.has(last);
 }
 
-function back(count: number): Promise<void> {
-	leaving = new Promise((done) => {
-		const over = () => {
-			leaving = null;
-			done();
+function goBack(count: number): Promise<void> {
+	goingBack = new Promise((resolve) => {
+		const onPopState = () => {
+			goingBack = null;
+			resolve();
 		};
-		addEventListener('popstate', over, { once: true });
+		addEventListener('popstate', onPopState, { once: true });
 	});
 	history.go(-count);
-	return leaving;
+	return goingBack;
 }
 
-function tidy(): void {
-	if (!leaving && !navigating.to && isStale()) void back(1);
+function removeStaleEntry(): void {
+	if (!goingBack && !navigating.to && isStale()) void goBack(1);
 }
 
 function push(id: number): void {
-	if (isStale()) replaceState('', { ...page.state, open: [...steps().slice(0, -1), id] });
-	else pushState('', { ...page.state, open: [...steps(), id] });
+	if (isStale()) replaceState('', { ...page.state, open: [...entries().slice(0, -1), id] });
+	else pushState('', { ...page.state, open: [...entries(), id] });
 	open.add(id);
 }
 
-/** Make what is open now and then a step. Call it once for each dialog, while its component begins. */
-export function asStep(isOpen: () => boolean, close: () => void): void {
+/** Close something when the back button is pressed. Call it once per dialog, while its component is created. */
+export function closeOnBack(isOpen: () => boolean, close: () => void): void {
 	const now = $derived(isOpen());
 	$effect(() => {
 		if (!now) return;
-		const id = performance.timeOrigin + ++newest; // also after the page was loaded anew, no other has it
-		let here = $state(false);
-		let ended = false;
-		const begin = () => {
-			if (ended) return;
+		const id = performance.timeOrigin + ++lastId; // unique across reloads of the page
+		let pushed = $state(false);
+		let closed = false;
+		const add = () => {
+			if (closed) return;
 			push(id);
-			here = true;
+			pushed = true;
 		};
-		if (leaving) void leaving.then(begin);
-		else untrack(begin);
+		if (goingBack) void goingBack.then(add);
+		else untrack(add);
 		$effect(() => {
-			if (here && !steps().includes(id)) untrack(close);
+			if (pushed && !entries().includes(id)) untrack(close);
 		});
 		return () => {
-			ended = true;
+			closed = true;
 			open.delete(id);
-			setTimeout(tidy); // not before it is known whether one goes elsewhere
+			setTimeout(removeStaleEntry); // once it is known whether this is a navigation
 		};
 	});
 }
 
-/** Keep the history tidy; once for all pages. */
-export function keepSteps(): void {
+/** Keep the history free of stale entries; call it once, in the root layout. */
+export function handleBackButton(): void {
 	beforeNavigate(({ to, type, willUnload, cancel }) => {
-		if (!to || willUnload || type === 'popstate' || !(leaving || steps().length)) return;
+		if (!to || willUnload || type === 'popstate' || !(goingBack || entries().length)) return;
 		cancel();
-		void elsewhere(to.url);
+		void removeEntriesThenGo(to.url);
 	});
 	$effect(() => {
-		if (steps().length && !navigating.to) setTimeout(tidy);
+		if (entries().length && !navigating.to) setTimeout(removeStaleEntry);
 	});
 }
 
-async function elsewhere(url: URL): Promise<void> {
-	while (leaving || steps().length) await (leaving ?? back(steps().length));
+async function removeEntriesThenGo(url: URL): Promise<void> {
+	while (goingBack || entries().length) await (goingBack ?? goBack(entries().length));
 	await goto(url, { replaceState: url.href === location.href });
 }

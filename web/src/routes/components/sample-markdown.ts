@@ -1,9 +1,9 @@
-/** A text that has everything a text can have. */
+/** A text with every Markdown element. */
 export const SAMPLE = `# A heading
 
 “Quotes”, *emphasis*, **weight**, \`code\`, a [link](https://example.org) and a formula: $e^{i\\pi} + 1 = 0$.
 
-> What was said before stands a little apart.
+> A quote.
 
 1. First
 2. Second
@@ -22,7 +22,7 @@ def evolve(state: State, event: Event) -> State:
 
 \`\`\`mermaid
 graph LR
-  fact --> fold --> view
+  fact --> period --> thread
 \`\`\`
 
 $$\\int_0^1 x^2 \\, dx = \\tfrac{1}{3}$$
