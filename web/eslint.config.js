@@ -20,7 +20,7 @@ export default ts.config(
 			'no-undef': 'off', // TypeScript knows
 			'max-lines': ['error', 400],
 			'svelte/prefer-svelte-reactivity': 'off', // most maps and dates here are values, not state
-			'svelte/no-navigation-without-resolve': 'off' // there is no base path: the engine serves the root
+			'svelte/no-navigation-without-resolve': 'off' // there is no base path: the server serves the root
 		}
 	}
 );

@@ -7,29 +7,29 @@ const MANIFEST = '.svelte-kit/output/client/.vite/manifest.json';
 const NODES = '_app/immutable/nodes';
 const ASSETS = '_app/immutable/assets';
 
-// One page for all addresses: the server gives index.html for what is no file.
+// Single-page app: the server returns index.html for every path that is not a file.
 const pages = adapter({ fallback: 'index.html' });
 
-/** The file of a build by the name that vite.config.ts gave it. */
-function named(name) {
+/** The file of a chunk that vite.config.ts named. */
+function chunkFile(name) {
 	const manifest = JSON.parse(readFileSync(MANIFEST, 'utf8'));
-	return Object.values(manifest).find((made) => made.name === name).file;
+	return Object.values(manifest).find((chunk) => chunk.name === name).file;
 }
 
-/** The page names what every start needs, so that it comes with the rest and not one after the other. */
+/** Preload what every start needs, so that files load in parallel instead of one after the other. */
 function preloadFirst() {
 	const nodes = readdirSync(`build/${NODES}`).filter((file) => /^[12]\..*\.js$/.test(file));
 	const fonts = readdirSync(`build/${ASSETS}`).filter((file) => /^(inter|source-serif-4)-latin-wght-normal\..*\.woff2$/.test(file));
 	const links = [
-		...[named('history'), ...nodes.map((file) => `${NODES}/${file}`)].map((file) => `<link href="/${file}" rel="modulepreload">`),
+		...[chunkFile('messages'), ...nodes.map((file) => `${NODES}/${file}`)].map((file) => `<link href="/${file}" rel="modulepreload">`),
 		...fonts.map((file) => `<link href="/${ASSETS}/${file}" rel="preload" as="font" type="font/woff2" crossorigin>`)
 	];
 	writeFileSync(PAGE, readFileSync(PAGE, 'utf8').replace('</head>', `\t${links.join('\n\t\t')}\n\t</head>`));
 }
 
-/** Nearly all of the first file runs at the start. A browser that is told so compiles it while it comes, and beside the page. */
+/** Nearly all of the first chunk runs at the start. With this hint, the browser compiles it while it downloads, off the main thread. */
 function compileAhead() {
-	const file = `build/${named('first')}`;
+	const file = `build/${chunkFile('first')}`;
 	writeFileSync(file, `//# allFunctionsCalledOnLoad\n${readFileSync(file, 'utf8')}`);
 }
 

@@ -1,11 +1,11 @@
 declare global {
 	namespace App {
-		/** What went wrong, and what to do next: the shape of every error of the engine. */
+		/** What went wrong and what to do next; the server's errors have the same shape. */
 		interface Error {
 			message: string;
 			hint?: string;
 		}
-		/** What is open above the page, the lowest first: each is a step that the back key takes back. */
+		/** Open dialogs and sheets, oldest first: each is a history entry that the back button closes. */
 		interface PageState {
 			open?: number[];
 		}

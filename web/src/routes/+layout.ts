@@ -1,3 +1,3 @@
-// A shell that runs in the browser alone: the engine renders nothing.
+// Client-side only: the server renders nothing.
 export const ssr = false;
 export const prerender = false;

@@ -60,7 +60,7 @@ export class Draft {
 		this.files = [];
 	}
 
-	/** Take files in: each is uploaded by the engine at once, so sending costs nothing more. */
+	/** Attach files. Each is uploaded at once, so that sending is fast. */
 	async attach(files: Iterable<File>): Promise<void> {
 		this.error = null;
 		await Promise.all([...files].slice(0, FILES_MAX - this.files.length).map((file) => this.#attach(file)));
