@@ -1,4 +1,4 @@
-"""A browser for the journeys: Debian's chromium, as a phone with touch and as a laptop."""
+"""Fixtures for browser tests: Debian's chromium, as a phone with touch and as a desktop."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -22,28 +22,28 @@ SIZES: dict[str, dict[str, Any]] = {
     },
     "desktop": {"viewport": {"width": 1440, "height": 900}},
 }
-SCREENS = Path("build/screens")
+SCREENSHOTS = Path("build/screens")
 LOCK_WAIT_S = 10
 FLAGS = (
     "--no-sandbox",
-    # The address bar's own pages, two for each of ours, cost more than ours. A second list takes
-    # the place of Playwright's, so what matters of that is said again.
+    # The address bar's own pages cost more than the tested ones. This list replaces Playwright's,
+    # so the important part of that one is repeated.
     "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,AimEnabled,PaintHolding,"
     "OptimizationHints,MediaRouter,LensOverlay,HttpsUpgrades,ThirdPartyStoragePartitioning",
 )
 WAIT_MS = 30_000  # a busy machine is slow, not wrong
 
 Visit = Callable[..., Page]
-Shot = Callable[[Page, str], None]
+Screenshot = Callable[[Page, str], None]
 
 
 expect.set_options(timeout=WAIT_MS / 2)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Try a journey again that failed: two processors, a browser and other tests can be too much.
+    """Rerun failed browser tests: on a busy machine they can time out.
 
-    What fails for a reason fails each time.
+    A real failure fails every time.
     """
     for item in items:
         if Path(item.path).is_relative_to(Path(__file__).parent):
@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """One browser for all journeys."""
+    """One browser for all tests."""
     found = shutil.which("chromium")
     if found is None:
         pytest.skip("no chromium on this machine")
@@ -63,8 +63,8 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def year(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with a year in it. Visit a copy: `demo_house`."""
+def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data home with a year of demo data. Serve a copy of it: `start_demo_server`."""
     home = tmp_path_factory.mktemp("year") / "home"
     load_demo(home, Settings(memory=MemorySettings(embedder="none")), system_world(LOCK_WAIT_S))
     return home
@@ -78,41 +78,41 @@ def size(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def visit(browser: Browser, size: str) -> Iterator[Visit]:
-    """Open an address on a device of its own. What a page throws or refuses fails the test."""
+    """Open an address in a browser context of its own. Errors on the page fail the test."""
     opened: list[tuple[Any, list[str]]] = []
 
-    def visiting(address: str, *, dark: bool = False, **options: Any) -> Page:
+    def open_address(address: str, *, dark: bool = False, **options: Any) -> Page:
         scheme = "dark" if dark else "light"
-        asked: dict[str, Any] = {"color_scheme": scheme, "locale": "en-GB", **SIZES[size]}
-        context = browser.new_context(**{**asked, **options})
+        defaults: dict[str, Any] = {"color_scheme": scheme, "locale": "en-GB", **SIZES[size]}
+        context = browser.new_context(**{**defaults, **options})
         context.set_default_timeout(WAIT_MS)
-        page, troubles = context.new_page(), list[str]()
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda said: _note(troubles, said))
-        opened.append((context, troubles))
+        page, errors = context.new_page(), list[str]()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: _record_error(errors, message))
+        opened.append((context, errors))
         page.goto(address)
         return page
 
-    yield visiting
-    troubles = [trouble for _, found in opened for trouble in found]
+    yield open_address
+    errors = [error for _, found in opened for error in found]
     for context, _ in opened:
         context.close()
-    assert not troubles
+    assert not errors
 
 
 @pytest.fixture
-def shot(size: str) -> Shot:
-    """Keep a picture of a page, to be looked at."""
-    SCREENS.mkdir(parents=True, exist_ok=True)
+def screenshot(size: str) -> Screenshot:
+    """Save a screenshot of a page for review."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
 
-    def shooting(page: Page, name: str) -> None:
-        page.screenshot(path=SCREENS / f"{name}-{size}.png", animations="disabled")
+    def take(page: Page, name: str) -> None:
+        page.screenshot(path=SCREENSHOTS / f"{name}-{size}.png", animations="disabled")
 
-    return shooting
+    return take
 
 
-def _note(troubles: list[str], said: Any) -> None:
-    # A refused request and an address that leads nowhere say so on the page.
+def _record_error(errors: list[str], message: Any) -> None:
+    # Failed requests and unknown addresses are reported on the page itself.
     expected = ("Failed to load resource", "net::ERR_", "Not found: /nowhere")
-    if said.type == "error" and not any(words in said.text for words in expected):
-        troubles.append(said.text)
+    if message.type == "error" and not any(words in message.text for words in expected):
+        errors.append(message.text)

@@ -1,4 +1,4 @@
-"""A house with a year in it, and what its visitors look for."""
+"""A server with a year of demo data, and helpers to find items in it."""
 
 import shutil
 from collections.abc import Generator, Iterable
@@ -7,40 +7,44 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 from tests.web.conftest import Visit
-from tests.web.servers import House, house
+from tests.web.servers import Server, start_server
 
-from everloop.memory.browse.queries import page_by_time as items_page
+from everloop.memory.browse.queries import page as items_page
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import Filter, load_viewer
+from everloop.memory.projections.queries import Filter, asker
 from everloop.testing.model import Script
 
 
 @contextmanager
-def demo_house(year: Path, folder: Path, answers: Iterable[Script] = ()) -> Generator[House]:
-    """Open a copy of the year."""
-    home = folder / "visited"
-    shutil.copytree(year, home)
-    with house(home, answers) as opened:
-        yield opened
+def start_demo_server(
+    demo_home: Path, folder: Path, answers: Iterable[Script] = ()
+) -> Generator[Server]:
+    """Serve a copy of the demo data."""
+    home = folder / "copy"
+    shutil.copytree(demo_home, home)
+    with start_server(home, answers) as server:
+        yield server
 
 
-def enter(home: House, visit: Visit, path: str, *, dark: bool = False, **options: object) -> Page:
+def open_page(
+    server: Server, visit: Visit, path: str, *, dark: bool = False, **options: object
+) -> Page:
     """Sign a device in and go to a page."""
-    page = visit(home.link(), dark=dark, **options)
+    page = visit(server.link(), dark=dark, **options)
     page.get_by_label("Write a message").wait_for()
-    page.goto(home.address + path)
+    page.goto(server.address + path)
     return page
 
 
-def item_saying(home: House, words: str) -> str:
-    """The id of the fact that has these words."""
-    with home.engine.reading() as reader:
-        who, only = load_viewer(reader, OWNER), Filter(kinds=("fact",), retired=True)
+def find_memory(server: Server, words: str) -> str:
+    """The id of the memory that contains these words."""
+    with server.engine.reading() as reader:
+        who, only = asker(reader, OWNER), Filter(kinds=("fact",), retired=True)
         found, _ = items_page(reader, who, only, pinned=False, limit=500)
     return next(item.item_id for item in found if words in item.text)
 
 
-def lesson_called(home: House, words: str) -> str:
-    """The id of the lesson that is called so."""
-    found = home.engine.lessons.page(OWNER, (), limit=100, offset=0).lessons
+def find_lesson(server: Server, words: str) -> str:
+    """The id of the lesson with these words in its title."""
+    found = server.engine.lessons.page(OWNER, (), limit=100, offset=0).lessons
     return next(lesson.lesson_id for lesson in found if words in lesson.description)

@@ -1,4 +1,4 @@
-"""A house to visit with a real browser: an engine at work, and its HTTP door on loopback."""
+"""A real server for browser tests: a running engine and its HTTP interface on loopback."""
 
 import socket
 import threading
@@ -11,67 +11,65 @@ import uvicorn
 
 from everloop.access import credentials
 from everloop.app import USER, Engine
-from everloop.interfaces.http.app import build_application
-from everloop.interfaces.http.static_files import find_build
+from everloop.interfaces.http.app import application
+from everloop.interfaces.http.static_files import built
 from everloop.memory.settings import MemorySettings
 from everloop.ports import Model
-from everloop.services import Services
+from everloop.running import Running
 from everloop.settings import Settings
 from everloop.testing.model import Script, ScriptedModel
 
-CODE_LIVES_S = 600
+CODE_LIFETIME_S = 600
 
 
-class House:
-    """What a visitor needs: the address, a way in, and what stands behind the door."""
+class Server:
+    """A running server: its address, pairing links, and the engine behind it."""
 
-    def __init__(self, engine: Engine, running: Services, port: int) -> None:
+    def __init__(self, engine: Engine, running: Running, port: int) -> None:
         self.engine = engine
         self.running = running
         self.port = port
 
     @property
     def address(self) -> str:
-        """Where it is."""
+        """Its base URL."""
         return f"http://127.0.0.1:{self.port}"
 
     def link(self, port: int | None = None) -> str:
-        """An address that lets one device in, perhaps by another port that leads here."""
+        """A pairing link for one device, perhaps through the port of a proxy."""
         engine = self.engine
-        code = credentials.make_pairing_code(
-            engine.log, engine, engine.world, USER, lives_s=CODE_LIVES_S
+        code = credentials.new_code(
+            engine.log, engine.do, engine.world, USER, lives_s=CODE_LIFETIME_S
         )
         return f"http://127.0.0.1:{port or self.port}/#pair={code}"
 
 
 @contextmanager
-def house(
+def start_server(
     home: Path,
     answers: Iterable[Script] = (),
     *,
     model: Model | None = None,
     port: int = 0,
-    **set_otherwise: Any,
-) -> Generator[House]:
-    """Open a house, perhaps with other settings, and close it at the end."""
-    if find_build() is None:
+    **setting_overrides: Any,
+) -> Generator[Server]:
+    """Start a server, optionally with other settings, and stop it at the end."""
+    if built() is None:
         message = "the web pages are not built: run `make web`"
         raise RuntimeError(message)
     memory = MemorySettings(embedder="none")
-    settings = Settings(home=str(home), memory=memory, **set_otherwise)
+    settings = Settings(home=str(home), memory=memory, **setting_overrides)
     with (
         Engine.open(home, settings=settings) as engine,
-        Services(engine, settings, model or ScriptedModel(answers)) as running,
-        _served(running, port) as bound,
+        Running(engine, settings, model or ScriptedModel(answers)) as running,
+        _listen(running, port) as bound_port,
     ):
-        yield House(engine, running, bound)
+        yield Server(engine, running, bound_port)
 
 
 @contextmanager
-def _served(running: Services, port: int) -> Generator[int]:
-    config = uvicorn.Config(
-        build_application(running), log_level="warning", timeout_graceful_shutdown=1
-    )
+def _listen(running: Running, port: int) -> Generator[int]:
+    config = uvicorn.Config(application(running), log_level="warning", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     listening = socket.create_server(("127.0.0.1", port))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)

@@ -1,4 +1,4 @@
-"""`make dev`: the engine and the pages by one command, and a change is seen without a restart."""
+"""`make dev`: one command starts server and pages, with hot reload."""
 
 import os
 import re
@@ -22,15 +22,15 @@ MADE = shutil.ignore_patterns("node_modules", "build", ".svelte-kit")
 BEFORE, AFTER = "This is your thread.", "This is your thread, seen anew."
 
 
-class Workshop:
-    """A copy of the pages that may be changed, while `make dev` runs on it."""
+class DevServer:
+    """An editable copy of the project with `make dev` running on it."""
 
     def __init__(self, folder: Path, told: subprocess.Popen[str]) -> None:
         self.folder = folder
         self._told = told
 
     def hear(self, wanted: str) -> str:
-        """Wait until it says so, and give what matched."""
+        """Wait until its output matches, and return the match."""
         assert self._told.stdout is not None
         heard: list[str] = []
         for line in self._told.stdout:
@@ -40,7 +40,7 @@ class Workshop:
         raise AssertionError("".join(heard))
 
     def change(self, path: str, before: str, after: str) -> None:
-        """Edit a file, as an editor saves it."""
+        """Edit a file."""
         file = self.folder / path
         text = file.read_text(encoding="utf-8")
         assert before in text
@@ -48,27 +48,27 @@ class Workshop:
 
 
 @contextmanager
-def dev(folder: Path, engine: int, pages: int) -> Generator[Workshop]:
-    """Run `make dev`, and break it off as a person does."""
+def run_dev(folder: Path, engine: int, pages: int) -> Generator[DevServer]:
+    """Run `make dev`, and interrupt it at the end."""
     options = f"--engine {engine} --pages {pages} --home {folder / 'home'}"
     with subprocess.Popen(  # noqa: S603 - fixed command
         (shutil.which("make") or "make", *OLD, "dev", f"DEV={options}"),
-        cwd=copied(folder),
+        cwd=copy_project(folder),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
     ) as told:
         try:
-            yield Workshop(folder, told)
+            yield DevServer(folder, told)
         finally:
             os.killpg(told.pid, signal.SIGINT)
             told.communicate()
             shutil.rmtree(folder / "web/node_modules")  # tens of thousands of names
 
 
-def copied(folder: Path) -> Path:
-    """The project as far as `make dev` needs it; what is installed is there by links."""
+def copy_project(folder: Path) -> Path:
+    """Copy what `make dev` needs of the project; installed packages are linked."""
     shutil.copy2(ROOT / "Makefile", folder)
     shutil.copytree(ROOT / "web", folder / "web", ignore=MADE)
     shutil.copytree(
@@ -92,7 +92,7 @@ def _linked(source: str, target: str) -> None:
 
 
 def free_ports() -> tuple[int, int]:
-    """Two ports where nobody listens."""
+    """Two unused ports."""
     with (
         socket.create_server(("127.0.0.1", 0)) as one,
         socket.create_server(("127.0.0.1", 0)) as two,
@@ -101,36 +101,36 @@ def free_ports() -> tuple[int, int]:
 
 
 def listening(port: int) -> bool:
-    """Whether somebody listens there."""
+    """Whether a server listens on the port."""
     with socket.socket() as trying:
         return trying.connect_ex(("127.0.0.1", port)) == 0
 
 
-def connected(page: Page) -> None:
-    """Wait until the engine answers through the page's own address."""
+def wait_until_connected(page: Page) -> None:
+    """Wait until the server answers through Vite's proxy."""
     page.wait_for_function("() => fetch('/api/health').then((told) => told.ok, () => false)")
 
 
-def test_one_command_starts_both_and_a_change_reaches_the_open_page(
+def test_make_dev_starts_server_and_pages_with_hot_reload(
     tmp_path: Path, visit: Visit, size: str
 ) -> None:
     if size == "phone":
         pytest.skip("whoever works on the pages sits at a desk")
     engine, pages = free_ports()
-    with dev(tmp_path, engine, pages) as workshop:
-        link = workshop.hear(rf"http://127\.0\.0\.1:{pages}/#pair=\w+")
+    with run_dev(tmp_path, engine, pages) as dev_server:
+        link = dev_server.hear(rf"http://127\.0\.0\.1:{pages}/#pair=\w+")
         page = visit(link)
         expect(page.get_by_role("heading", name=BEFORE)).to_be_visible(timeout=120_000)
         page.evaluate("() => { window.neverLeft = true }")
         page.get_by_label("Write a message").fill("Half a sentence")
-        workshop.change("web/src/lib/thread/Welcome.svelte", BEFORE, AFTER)
+        dev_server.change("web/src/lib/thread/Welcome.svelte", BEFORE, AFTER)
         expect(page.get_by_role("heading", name=AFTER)).to_be_visible()
         expect(page.get_by_label("Write a message")).to_have_value("Half a sentence")
         assert page.evaluate("() => window.neverLeft")
-        workshop.change("src/changed.py", "", "CHANGED = True\n")
-        workshop.hear("the engine starts again")
-        workshop.hear(rf"http://127\.0\.0\.1:{pages}/#pair=\w+")
-        connected(page)
+        dev_server.change("src/changed.py", "", "CHANGED = True\n")
+        dev_server.hear("the engine starts again")
+        dev_server.hear(rf"http://127\.0\.0\.1:{pages}/#pair=\w+")
+        wait_until_connected(page)
         assert page.evaluate("() => window.neverLeft")
     assert not listening(engine)
     assert not listening(pages)

@@ -1,14 +1,14 @@
-"""Conversations from elsewhere: watched while they come, broken off, gone on with, taken back."""
+"""Imports: progress, cancelling, resuming and undoing."""
 
 import json
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from tests.web.conftest import Shot, Visit
-from tests.web.demo_server import enter
-from tests.web.security.test_access import faults, too_small
-from tests.web.servers import house
+from tests.web.conftest import Screenshot, Visit
+from tests.web.demo_server import open_page
+from tests.web.pages.test_accessibility import axe_violations, small_touch_targets
+from tests.web.servers import start_server
 
 from everloop.thread.settings import ImportLimits, ThreadSettings
 
@@ -42,55 +42,57 @@ def claude_with_files(folder: Path) -> Path:
     return export
 
 
-def test_an_export_is_imported_and_taken_back(tmp_path: Path, visit: Visit) -> None:
-    with house(tmp_path / "home") as home:
-        page = enter(home, visit, "/settings")
+def test_an_import_can_be_undone(tmp_path: Path, visit: Visit) -> None:
+    with start_server(tmp_path / "home") as server:
+        page = open_page(server, visit, "/settings")
         page.get_by_label("File to import").set_input_files(lines(tmp_path, 30))
-        expect(page.get_by_text("30 messages in 1 conversation")).to_be_visible()
+        expect(page.get_by_text("30 messages in 1 conversation imported")).to_be_visible()
         expect(page.get_by_role("list", name="Imports")).to_contain_text("30 messages")
-        page.get_by_role("button", name="Take back").click()
-        expect(page.get_by_text("old.jsonl is taken back.")).to_be_visible()
-        expect(page.get_by_role("button", name="Take back")).to_have_count(0)
-        expect(page.get_by_text("30 messages in 1 conversation")).to_have_count(0)
+        page.get_by_role("button", name="Undo import").click()
+        expect(page.get_by_text("Import of old.jsonl undone.")).to_be_visible()
+        expect(page.get_by_role("button", name="Undo import")).to_have_count(0)
+        expect(page.get_by_text("30 messages in 1 conversation imported")).to_have_count(0)
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_an_import_is_watched_found_again_and_broken_off(
-    tmp_path: Path, visit: Visit, shot: Shot, dark: bool, size: str
+def test_an_import_shows_progress_and_can_be_cancelled_and_resumed(
+    tmp_path: Path, visit: Visit, screenshot: Screenshot, dark: bool, size: str
 ) -> None:
-    with house(tmp_path / "home", thread=SLOW) as home:
-        page = enter(home, visit, "/settings", dark=dark, bypass_csp=True, reduced_motion="reduce")
+    with start_server(tmp_path / "home", thread=SLOW) as server:
+        page = open_page(
+            server, visit, "/settings", dark=dark, bypass_csp=True, reduced_motion="reduce"
+        )
         page.get_by_label("File to import").set_input_files(lines(tmp_path, MANY))
         coming = page.get_by_role("progressbar", name="Import of old.jsonl")
         imports = page.get_by_role("list", name="Imports")
         expect(coming).to_be_visible()
         expect(page.get_by_text(" so far")).to_be_visible()
-        expect(imports).to_contain_text("comes in just now")
+        expect(imports).to_contain_text("in progress")
         coming.scroll_into_view_if_needed()
-        shot(page, f"import-{'dark' if dark else 'light'}")
-        assert faults(page) == []
-        assert size == "desktop" or too_small(page) == []
+        screenshot(page, f"import-{'dark' if dark else 'light'}")
+        assert axe_violations(page) == []
+        assert size == "desktop" or small_touch_targets(page) == []
         page.get_by_role("link", name="Memory").first.click()
         page.get_by_role("heading", name="Memory", level=1).wait_for()
         page.go_back()
         expect(coming).to_be_visible()
         page.reload()
         expect(coming).to_be_visible()
-        page.get_by_role("button", name="Break off").click()
-        expect(page.get_by_text("What is in stays.")).to_be_visible()
-        expect(imports).to_contain_text("broken off after")
-        page.get_by_role("button", name="Go on with it").click()
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.get_by_text("Messages imported so far are kept.")).to_be_visible()
+        expect(imports).to_contain_text("cancelled after")
+        page.get_by_role("button", name="Resume").click()
         expect(coming).to_be_visible()
-        page.get_by_role("button", name="Break off").click()
-        expect(page.get_by_text("What is in stays.")).to_be_visible()
-        page.get_by_role("button", name="Take back").click()
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.get_by_text("Messages imported so far are kept.")).to_be_visible()
+        page.get_by_role("button", name="Undo import").click()
         expect(imports).to_have_count(0)
-        expect(page.get_by_text("What is in stays.")).to_have_count(0)
+        expect(page.get_by_text("Messages imported so far are kept.")).to_have_count(0)
 
 
-def test_an_import_that_waits_behind_another_is_found_again(tmp_path: Path, visit: Visit) -> None:
-    with house(tmp_path / "home", thread=SLOW) as home:
-        page = enter(home, visit, "/settings")
+def test_a_queued_import_survives_a_reload(tmp_path: Path, visit: Visit) -> None:
+    with start_server(tmp_path / "home", thread=SLOW) as server:
+        page = open_page(server, visit, "/settings")
         picker = page.get_by_label("File to import")
         picker.set_input_files(lines(tmp_path, MANY))
         expect(page.get_by_role("progressbar", name="Import of old.jsonl")).to_be_visible()
@@ -99,23 +101,23 @@ def test_an_import_that_waits_behind_another_is_found_again(tmp_path: Path, visi
         expect(waits).to_be_visible()
         page.reload()
         expect(waits).to_be_visible()
-        expect(page.get_by_text("Waits for the one before it")).to_be_visible()
+        expect(page.get_by_text("Queued")).to_be_visible()
 
 
-def test_an_import_that_failed_goes_on_and_tells_of_files(
-    tmp_path: Path, visit: Visit, shot: Shot
+def test_a_failed_import_can_be_resumed_and_reports_files(
+    tmp_path: Path, visit: Visit, screenshot: Screenshot
 ) -> None:
-    with house(tmp_path / "home") as home:
+    with start_server(tmp_path / "home") as server:
         blocked = tmp_path / "home" / "files"
         blocked.write_text("in the way of the folder")
-        page = enter(home, visit, "/settings")
+        page = open_page(server, visit, "/settings")
         page.get_by_label("File to import").set_input_files(claude_with_files(tmp_path))
-        on = page.get_by_role("button", name="Go on with it")
+        on = page.get_by_role("button", name="Resume")
         expect(on).to_be_visible()
         blocked.unlink()
         on.click()
         expect(page.get_by_text("1 message in 1 conversation")).to_be_visible()
-        expect(page.get_by_text("1 file came along.")).to_be_visible()
-        expect(page.get_by_text("1 file is named in it, but not in the export.")).to_be_visible()
-        page.get_by_text("1 file came along.").scroll_into_view_if_needed()
-        shot(page, "import-files")
+        expect(page.get_by_text("1 file imported.")).to_be_visible()
+        expect(page.get_by_text("1 file is mentioned, but not in the export.")).to_be_visible()
+        page.get_by_text("1 file imported.").scroll_into_view_if_needed()
+        screenshot(page, "import-files")

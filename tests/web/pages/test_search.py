@@ -1,4 +1,4 @@
-"""Search: everything that was said, and the way back to it."""
+"""The search page: results, filters, and links to messages."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -6,62 +6,70 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 from tests.web.conftest import Visit
-from tests.web.demo_server import demo_house, enter
-from tests.web.long_past import said_once, take_in
-from tests.web.servers import house
+from tests.web.demo_server import open_page, start_demo_server
+from tests.web.imported_messages import import_messages, imported_message
+from tests.web.servers import start_server
 
 pytestmark = pytest.mark.xdist_group("pages")
 
 
-def test_a_search_leads_to_the_message(year: Path, tmp_path: Path, visit: Visit) -> None:
-    with demo_house(year, tmp_path) as home:
-        page = enter(home, visit, "/search")
-        page.get_by_label("Search everything that was said").fill("marzipan")
-        hits = page.locator("#hits a")
+def test_a_search_result_links_to_its_message(
+    demo_home: Path, tmp_path: Path, visit: Visit
+) -> None:
+    with start_demo_server(demo_home, tmp_path) as server:
+        page = open_page(server, visit, "/search")
+        page.get_by_label("Search messages").fill("marzipan")
+        hits = page.locator("#results a")
         expect(hits.first).to_be_visible()
-        expect(page).to_have_url(f"{home.address}/search?q=marzipan")
+        expect(page).to_have_url(f"{server.address}/search?q=marzipan")
         expect(hits.first.locator("mark").first).to_have_text("marzipan")
         hits.first.click()
         expect(page.locator("article.message").filter(has_text="marzipan").first).to_be_visible()
         assert "message=" in page.url
 
 
-def test_more_than_come_at_once_can_be_shown(tmp_path: Path, visit: Visit) -> None:
+def test_more_results_can_be_loaded(tmp_path: Path, visit: Visit) -> None:
     count = 70
-    with house(tmp_path) as home:
+    with start_server(tmp_path) as server:
         now = datetime.now(UTC)  # noqa: TID251 - the browser's clock is this one
-        said = [said_once(n, "The heron stood there. ", now) for n in range(count)]
-        take_in(home.engine, said)
-        home.running.remembering.remember()
-        page = enter(home, visit, "/search?q=heron&mode=text")
-        expect(page.get_by_text("The 50 that fit best")).to_be_visible()
-        expect(page.locator("#hits a")).to_have_count(50)
+        said = [imported_message(n, "The heron stood there. ", now) for n in range(count)]
+        import_messages(server.engine, said)
+        server.running.remembering.remember()
+        page = open_page(server, visit, "/search?q=heron&mode=text")
+        expect(page.get_by_text("Top 50 results")).to_be_visible()
+        expect(page.locator("#results a")).to_have_count(50)
         page.get_by_role("button", name="Show more").click()
-        expect(page.get_by_text(f"{count} messages")).to_be_visible()
-        expect(page.locator("#hits a")).to_have_count(count)
+        expect(page.get_by_text(f"{count} results")).to_be_visible()
+        expect(page.locator("#results a")).to_have_count(count)
         expect(page.get_by_role("button", name="Show more")).to_have_count(0)
 
 
-def test_an_address_holds_all_that_was_asked(year: Path, tmp_path: Path, visit: Visit) -> None:
-    with demo_house(year, tmp_path) as home:
-        page = enter(home, visit, "/search?q=cello&role=user&since=2025-09-01&before=2025-09-30")
-        said = page.locator("#hits a")
+def test_the_address_contains_the_search_filters(
+    demo_home: Path, tmp_path: Path, visit: Visit
+) -> None:
+    with start_demo_server(demo_home, tmp_path) as server:
+        page = open_page(
+            server, visit, "/search?q=cello&role=user&since=2025-09-01&before=2025-09-30"
+        )
+        said = page.locator("#results a")
         expect(said.first).to_be_visible()
         for words in said.all_inner_texts():
             assert words.startswith("You")
             assert "Sept 2025" in words
 
 
-def test_arrow_keys_walk_through_what_was_found(year: Path, tmp_path: Path, visit: Visit) -> None:
-    with demo_house(year, tmp_path) as home:
-        page = enter(home, visit, "/search?q=varnish")
-        expect(page.locator("#hits a").first).to_be_visible()
-        page.get_by_label("Search everything that was said").focus()
+def test_arrow_keys_move_through_results(demo_home: Path, tmp_path: Path, visit: Visit) -> None:
+    with start_demo_server(demo_home, tmp_path) as server:
+        page = open_page(server, visit, "/search?q=varnish")
+        expect(page.locator("#results a").first).to_be_visible()
+        page.get_by_label("Search messages").focus()
         page.keyboard.press("ArrowDown")
-        expect(page.locator("#hits a").first).to_be_focused()
+        expect(page.locator("#results a").first).to_be_focused()
 
 
-def test_nothing_found_says_what_to_try(year: Path, tmp_path: Path, visit: Visit) -> None:
-    with demo_house(year, tmp_path) as home:
-        page = enter(home, visit, "/search?q=zeppelin")
-        expect(page.get_by_role("heading", name="Nothing was found")).to_be_visible()
+def test_an_empty_result_suggests_what_to_try(
+    demo_home: Path, tmp_path: Path, visit: Visit
+) -> None:
+    with start_demo_server(demo_home, tmp_path) as server:
+        page = open_page(server, visit, "/search?q=zeppelin")
+        expect(page.get_by_role("heading", name="No results")).to_be_visible()

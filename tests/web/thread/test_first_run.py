@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.adapters.models.fake_services import Reply, fake_service
 from tests.interfaces.http.process import server_process, with_model
-from tests.web.conftest import Shot, Visit
+from tests.web.conftest import Screenshot, Visit
 
 pytestmark = pytest.mark.xdist_group("web")
 
@@ -26,77 +26,81 @@ OFFLINE = {"EVERLOOP_MODELS_NARRATIVE": "offline", "EVERLOOP_MODELS_CLASSIFIER":
 PLAN = "Gladly. Tell me the three things that must not be forgotten, and when you are free."
 
 
-class Newcomer:
-    """Somebody who has never seen it: reads everything, does what stands there."""
+class NewUser:
+    """A new user who reads everything and follows the instructions."""
 
     def __init__(self) -> None:
         self.words = 0
         self.steps: list[str] = []
 
     def reads(self, text: str) -> None:
-        """Read what is shown."""
+        """Count the words of a text as read."""
         self.words += len(text.split())
 
     def does(self, step: str) -> None:
-        """Do one thing."""
+        """Count one step."""
         self.steps.append(step)
 
     @property
     def seconds(self) -> float:
-        """How long that takes a person."""
+        """How many seconds that takes a person."""
         return self.words / WORDS_A_SECOND + len(self.steps) * STEP_S
 
 
-def first_answer(page: Page, newcomer: Newcomer, begin: str) -> str:
-    """Take up what the page offers, and give what is answered."""
+def first_answer(page: Page, new_user: NewUser, begin: str) -> str:
+    """Send a suggested message, and return the answer."""
     offered = page.get_by_role("button", name=begin)
     expect(offered).to_be_visible()
     expect(page.locator("[data-model]")).to_be_visible()
-    newcomer.reads(page.locator("#main").inner_text())
-    newcomer.does("choose what to say")
+    new_user.reads(page.locator("#main").inner_text())
+    new_user.does("choose what to say")
     offered.click()
-    newcomer.does("send it")
+    new_user.does("send it")
     page.get_by_role("button", name="Send", exact=True).click()
     answer = page.locator("[data-role=assistant][data-state=done] .prose")
     expect(answer).to_be_visible()
     return answer.inner_text()
 
 
-def test_a_newcomer_has_a_first_useful_answer_within_a_minute(
-    tmp_path: Path, visit: Visit, shot: Shot, soaking: bool, capsys: pytest.CaptureFixture[str]
+def test_a_new_user_gets_a_useful_answer_within_a_minute(
+    tmp_path: Path,
+    visit: Visit,
+    screenshot: Screenshot,
+    soaking: bool,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     begun = time.perf_counter()
-    newcomer = Newcomer()
+    new_user = NewUser()
     with (
         fake_service(Reply(pieces=(PLAN,))) as model,
         server_process(tmp_path / "empty", with_model(model.url)) as server,
     ):
-        newcomer.reads("".join(server.said))
-        newcomer.does("open the link")
+        new_user.reads("".join(server.said))
+        new_user.does("open the link")
         page = visit(f"{server.url}/#pair={server.code}")
-        assert first_answer(page, newcomer, "Help me plan the week") == PLAN
+        assert first_answer(page, new_user, "Help me plan the week") == PLAN
         took = time.perf_counter() - begun
-        shot(page, "first-answer")
+        screenshot(page, "first-answer")
         asked = model.asked[0].body["messages"][-1]["content"]
     assert "Help me plan the week" in str(asked)
-    assert len(newcomer.steps) <= STEPS_MAX
-    assert newcomer.seconds <= MINUTE_S - OURS_S
+    assert len(new_user.steps) <= STEPS_MAX
+    assert new_user.seconds <= MINUTE_S - OURS_S
     with capsys.disabled():
-        said = f"{len(newcomer.steps)} steps, {newcomer.words} words"
-        told = f"{said}, {newcomer.seconds:.0f} s of a person, {took:.1f} s of ours"
+        said = f"{len(new_user.steps)} steps, {new_user.words} words"
+        told = f"{said}, {new_user.seconds:.0f} s of a person, {took:.1f} s of ours"
         sys.stdout.write(f"\nfirst run: {told}\n")
     assert took <= OURS_S or not soaking
 
 
 def test_without_a_model_the_first_answer_says_so_and_what_to_do(
-    tmp_path: Path, visit: Visit, shot: Shot
+    tmp_path: Path, visit: Visit, screenshot: Screenshot
 ) -> None:
-    newcomer = Newcomer()
+    new_user = NewUser()
     with server_process(tmp_path / "empty", OFFLINE) as server:
-        newcomer.does("open the link")
+        new_user.does("open the link")
         page = visit(f"{server.url}/#pair={server.code}")
-        answer = first_answer(page, newcomer, "What can you do for me")
-        shot(page, "first-answer-offline")
+        answer = first_answer(page, new_user, "What can you do for me")
+        screenshot(page, "first-answer-offline")
     assert "not a language model" in answer
-    assert len(newcomer.steps) <= STEPS_MAX
-    assert newcomer.seconds <= MINUTE_S - OURS_S
+    assert len(new_user.steps) <= STEPS_MAX
+    assert new_user.seconds <= MINUTE_S - OURS_S

@@ -1,4 +1,4 @@
-"""A start without the engine: the page is kept on the device, and comes to life with it."""
+"""Offline start: the page loads from the service worker and recovers with the server."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 from tests.web.conftest import Visit
-from tests.web.servers import house
+from tests.web.servers import start_server
 
 pytestmark = pytest.mark.xdist_group("web")
 
@@ -19,22 +19,22 @@ KEPT = """async () => {  // all that the page was made of is in the worker's han
 }"""
 
 
-def test_the_page_starts_without_the_engine_and_comes_back_with_it(
+def test_the_page_starts_offline_and_recovers_when_the_server_is_back(
     tmp_path: Path, visit: Visit
 ) -> None:
-    with house(tmp_path, ["Kept."]) as home:
-        page = visit(home.link())
+    with start_server(tmp_path, ["Kept."]) as server:
+        page = visit(server.link())
         page.get_by_label("Write a message").wait_for()
         page.evaluate(KEPT)
     page.reload()
-    expect(page.get_by_role("heading", name="Everloop cannot be reached")).to_be_visible()
-    with house(tmp_path, port=home.port):
+    expect(page.get_by_role("heading", name="Can\u2019t reach Everloop")).to_be_visible()
+    with start_server(tmp_path, port=server.port):
         expect(page.get_by_label("Write a message")).to_be_visible()
 
 
 def test_the_page_can_be_installed(tmp_path: Path, visit: Visit) -> None:
-    with house(tmp_path) as home:
-        page = visit(home.link())
+    with start_server(tmp_path) as server:
+        page = visit(server.link())
         page.get_by_label("Write a message").wait_for()
         page.wait_for_function("() => navigator.serviceWorker.controller !== null")
         browser: Any = page.context.new_cdp_session(page)

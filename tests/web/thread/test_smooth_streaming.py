@@ -1,4 +1,4 @@
-"""Smooth: a long past scrolls and jumps, and typing stays quick while an answer pours in."""
+"""Performance of the thread page: scrolling, jumping, and typing while an answer streams in."""
 
 import sys
 import threading
@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 from tests.web.conftest import Visit
-from tests.web.long_past import said_once, take_in
-from tests.web.servers import House, house
-from tests.web.work import most, working
+from tests.web.cpu_trace import percentile, trace_cpu
+from tests.web.imported_messages import import_messages, imported_message
+from tests.web.servers import Server, start_server
 
 from everloop.ports import Finish, Params, Prompt, Usage
 from everloop.testing.model import ScriptedStream, Step
@@ -87,10 +87,10 @@ PIECE = 15  # letters of a token, to be above what models give
 PIECES = [ANSWER[at : at + PIECE] for at in range(0, len(ANSWER), PIECE)]
 
 
-class Pouring:
-    """A model whose answer pours in, two hundred tokens in a second, until one has enough of it.
+class FastModel:
+    """A model that streams two hundred tokens per second until it is stopped.
 
-    Who was held up makes up for it: on a busy machine it is as many, only in larger gulps.
+    After a delay it catches up: a busy machine gets as many tokens, in larger chunks.
     """
 
     name = "pouring"
@@ -100,7 +100,7 @@ class Pouring:
         self.rounds = 0
 
     def generate(self, prompt: Prompt, params: Params) -> ScriptedStream:  # noqa: ARG002 - always the same
-        """Markdown, tables and long code, over and over."""
+        """Stream Markdown, tables and long code, repeatedly."""
         return ScriptedStream(self._steps())
 
     def _steps(self) -> Iterator[Step]:
@@ -110,12 +110,12 @@ class Pouring:
             for piece in PIECES:
                 due += TICK_S
                 yield piece
-                yield Until(due)
+                yield TimedEvent(due)
         yield from ("The end.", Usage(self.name, tokens_in=1, tokens_out=1), Finish("stop"))
 
 
-class Until(threading.Event):
-    """A moment to wait for that comes by itself."""
+class TimedEvent(threading.Event):
+    """An event that is set at a given time."""
 
     def __init__(self, due: float) -> None:
         super().__init__()
@@ -128,32 +128,32 @@ class Until(threading.Event):
 
 @pytest.fixture(scope="module")
 def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with a hundred thousand messages; visits change nothing that another one counts."""
+    """A data home with a hundred thousand messages; the tests do not change it."""
     home = tmp_path_factory.mktemp("past") / "home"
-    with house(home) as opened:
+    with start_server(home) as opened:
         end = datetime.now(UTC).replace(microsecond=0)  # noqa: TID251 - the browser's clock is this one
-        take_in(opened.engine, [_said(number, end) for number in range(MANY)])
+        import_messages(opened.engine, [_said(number, end) for number in range(MANY)])
     return home
 
 
 def _said(number: int, end: datetime) -> MessageImported:
     long_ago = timedelta(days=DAYS) * (1 - number / (MANY - LATELY))
     ago = timedelta(seconds=MANY - number) if number >= MANY - LATELY else timedelta(1) + long_ago
-    return said_once(number, "Some *words* that were `said`. ", end - ago)
+    return imported_message(number, "Some *words* that were `said`. ", end - ago)
 
 
-def told(said: pytest.CaptureFixture[str], words: str) -> None:
+def log_line(said: pytest.CaptureFixture[str], words: str) -> None:
     with said.disabled():
         sys.stdout.write(f"\n{words}\n")
 
 
-def smoothness(frames: list[float]) -> tuple[int, float]:
-    """How many frames there were, and how long all but the slowest twentieth took at most."""
+def frame_stats(frames: list[float]) -> tuple[int, float]:
+    """The number of frames, and the 95th percentile of their durations."""
     return len(frames), sorted(frames)[int(len(frames) * 0.95)]
 
 
-def held(page: Page) -> tuple[int, int]:
-    """How many nodes a page has, and how many bytes its scripts hold."""
+def memory_use(page: Page) -> tuple[int, int]:
+    """The number of DOM nodes, and the size of the JavaScript heap."""
     browser: Any = page.context.new_cdp_session(page)
     browser.send("HeapProfiler.collectGarbage")
     browser.send("Performance.enable")
@@ -161,9 +161,9 @@ def held(page: Page) -> tuple[int, int]:
     return page.locator("*").count(), int(found["JSHeapUsedSize"])
 
 
-def bare_frames(visit: Visit, home: House) -> list[float]:
-    """What this machine gives a page that does nothing but scroll."""
-    bare = visit(f"{home.address}/icon.svg")
+def baseline_frames(visit: Visit, server: Server) -> list[float]:
+    """Frame durations of a bare page that only scrolls, as a baseline."""
+    bare = visit(f"{server.address}/icon.svg")
     bare.goto("about:blank")
     bare.evaluate(BARE)
     frames: list[float] = bare.evaluate(SCROLLED, 1)
@@ -174,16 +174,16 @@ def bare_frames(visit: Visit, home: House) -> list[float]:
 def test_a_hundred_thousand_messages_scroll_smoothly(
     past: Path, visit: Visit, size: str, soaking: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with house(past) as home:
-        possible, quick = smoothness(bare_frames(visit, home))
-        page = visit(home.link())
+    with start_server(past) as server:
+        possible, quick = frame_stats(baseline_frames(visit, server))
+        page = visit(server.link())
         expect(page.get_by_text(f"Message {MANY - 1}.")).to_be_visible()
-        _, before = held(page)
-        with working(page) as work:
-            up, slow = smoothness(page.evaluate(SCROLLED, -1))
-            down, _ = smoothness(page.evaluate(SCROLLED, 1))
-        nodes, heap = held(page)
-        told(
+        _, before = memory_use(page)
+        with trace_cpu(page) as work:
+            up, slow = frame_stats(page.evaluate(SCROLLED, -1))
+            down, _ = frame_stats(page.evaluate(SCROLLED, 1))
+        nodes, heap = memory_use(page)
+        log_line(
             capsys,
             f"{size}: a frame costs {work.frame:.1f} ms of CPU, the longest task"
             f" {work.tasks[-1]:.0f}; {up} and {down} frames in 3 s of scrolling ({possible} on a"
@@ -198,19 +198,19 @@ def test_a_hundred_thousand_messages_scroll_smoothly(
             assert min(up, down) >= possible * 0.5
 
 
-def test_a_jump_to_a_day_long_ago_keeps_moving(
+def test_a_jump_to_an_old_date_does_not_freeze_the_page(
     past: Path, visit: Visit, size: str, soaking: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with house(past) as home:
-        page = visit(home.link())
+    with start_server(past) as server:
+        page = visit(server.link())
         expect(page.get_by_text(f"Message {MANY - 1}.")).to_be_visible()
         day = page.evaluate("new Date(Date.now() - 500 * 86400000).toISOString().slice(0, 10)")
-        page.get_by_role("button", name="Go to a day").click()  # only now is there one
+        page.get_by_role("button", name="Go to date").click()  # only now is there one
         page.locator("input[type=date]").wait_for(state="attached")
-        with working(page) as work:
+        with trace_cpu(page) as work:
             jumped = page.evaluate(JUMPED, day)
-        nodes, heap = held(page)
-        told(
+        nodes, heap = memory_use(page)
+        log_line(
             capsys,
             f"{size}: jumped 500 days back in {sum(work.tasks):.0f} ms of CPU, the longest task"
             f" {work.tasks[-1]:.0f}; on the wall {jumped['took']:.0f} ms, longest frame"
@@ -224,8 +224,8 @@ def test_a_jump_to_a_day_long_ago_keeps_moving(
             assert jumped["longest"] <= FREEZE_MS
 
 
-def keyed(page: Page, letters: str) -> list[float]:
-    """How long each key took until its letter was painted, as the browser tells it."""
+def typing_latencies(page: Page, letters: str) -> list[float]:
+    """The latency of each key press until its letter was painted."""
     page.evaluate("window.__keys = []")
     page.get_by_label("Write a message").press_sequentially(letters, delay=40)
     page.evaluate(PAINTED)
@@ -234,29 +234,30 @@ def keyed(page: Page, letters: str) -> list[float]:
     return sorted(quick + slow)
 
 
-def test_typing_stays_quick_while_an_answer_pours_in(
+def test_typing_stays_fast_while_an_answer_streams_in(
     tmp_path: Path, visit: Visit, size: str, soaking: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pouring = Pouring()
-    with house(tmp_path, model=pouring) as home:
-        page = visit(home.link())
+    model = FastModel()
+    with start_server(tmp_path, model=model) as server:
+        page = visit(server.link())
         page.get_by_label("Write a message").wait_for()
         page.evaluate(WATCH_KEYS)
-        calm = keyed(page, "what is typed while nothing happens at all, to compare ")
+        calm = typing_latencies(page, "what is typed while nothing happens at all, to compare ")
         page.get_by_role("button", name="Send", exact=True).click()
-        expect(page.locator("[data-coming]")).to_contain_text("A long answer")
-        with working(page) as work:
-            busy = keyed(
+        expect(page.locator("[data-pending-answer]")).to_contain_text("A long answer")
+        with trace_cpu(page) as work:
+            busy = typing_latencies(
                 page,
                 "what is typed while two hundred tokens a second pour in, as fast as one can " * 2,
             )
-        pouring.enough.set()
+        model.enough.set()
         expect(page.locator("[data-role=assistant]")).to_contain_text("The end.")
-        expect(page.locator("[data-role=assistant] .fence")).to_have_count(pouring.rounds)
-    usual, slow = most(calm), most(busy)
-    told(
+        expect(page.locator("[data-role=assistant] .fence")).to_have_count(model.rounds)
+    usual, slow = percentile(calm), percentile(busy)
+    log_line(
         capsys,
-        f"{size}: a key costs {most(work.keys):.0f} ms of CPU (95 %), {work.keys[-1]:.0f} at most,"
+        f"{size}: a key costs {percentile(work.keys):.0f} ms of CPU (95 %),"
+        f" {work.keys[-1]:.0f} at most,"
         f" the longest task {work.tasks[-1]:.0f}, at 200 tokens/s; on the wall it is painted within"
         f" {slow:.0f} ms (95 %), {busy[-1]:.0f} at most; {usual:.0f} and {calm[-1]:.0f} without",
     )

@@ -1,4 +1,4 @@
-"""A long past for a house, taken in as an import takes it in."""
+"""Fills a server with a long history of imported messages."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,8 +10,8 @@ from everloop.thread.model.events import MessageImported
 BATCH = 5_000
 
 
-def said_once(number: int, words: str, at: datetime) -> MessageImported:
-    """A message of long ago: by turns of both sides, and called by its number."""
+def imported_message(number: int, words: str, at: datetime) -> MessageImported:
+    """An old message with a number; authors alternate."""
     return MessageImported(
         thread_id=HOME,
         message_id=f"old-{number}",
@@ -24,8 +24,8 @@ def said_once(number: int, words: str, at: datetime) -> MessageImported:
     )
 
 
-def take_in(engine: Engine, messages: Sequence[MessageImported]) -> None:
-    """Put messages into the home thread."""
+def import_messages(engine: Engine, messages: Sequence[MessageImported]) -> None:
+    """Import messages into the home thread."""
     engine.do(BeginImport(HOME, "imp-old", "jsonl", "old"), by=USER)
     for first in range(0, len(messages), BATCH):
         batch = tuple(messages[first : first + BATCH])

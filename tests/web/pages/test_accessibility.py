@@ -1,12 +1,12 @@
-"""Everybody can use it: axe finds nothing serious, large text fits, what is touched is large."""
+"""Accessibility: axe checks, large text, and the size of touch targets."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.web.conftest import Shot, Visit
-from tests.web.servers import house
+from tests.web.conftest import Screenshot, Visit
+from tests.web.servers import start_server
 from tests.web.thread.test_thread import act, say
 
 pytestmark = pytest.mark.xdist_group("web")
@@ -17,8 +17,8 @@ TOUCH_PX = 44
 TEXT = "# Title\n\n- one\n\n```python\nx = 1\n```\n\n| a |\n|---|\n| 1 |\n\n[link](https://example.org)"
 
 
-def faults(page: Page) -> list[str]:
-    """What axe finds that matters."""
+def axe_violations(page: Page) -> list[str]:
+    """Serious violations that axe finds."""
     page.evaluate(AXE.read_text())
     found: dict[str, Any] = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [
@@ -28,8 +28,8 @@ def faults(page: Page) -> list[str]:
     ]
 
 
-def too_small(page: Page) -> list[str]:
-    """What a thumb would miss."""
+def small_touch_targets(page: Page) -> list[str]:
+    """Controls smaller than a touch target."""
     found: list[str] = page.evaluate(
         """min => [...document.querySelectorAll('button, a[href], summary')]
         .filter(e => e.checkVisibility() && !e.closest('.prose') && !e.matches('.sr-only'))
@@ -42,66 +42,68 @@ def too_small(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing_serious(tmp_path: Path, visit: Visit, shot: Shot, dark: bool) -> None:
+def test_axe_finds_no_serious_violations(
+    tmp_path: Path, visit: Visit, screenshot: Screenshot, dark: bool
+) -> None:
     mode = "dark" if dark else "light"
-    with house(tmp_path, [TEXT]) as home:
-        page = visit(home.address, dark=dark, bypass_csp=True, reduced_motion="reduce")
+    with start_server(tmp_path, [TEXT]) as server:
+        page = visit(server.address, dark=dark, bypass_csp=True, reduced_motion="reduce")
         page.get_by_label("Code").wait_for()
-        assert faults(page) == []
-        page.goto(home.link())
+        assert axe_violations(page) == []
+        page.goto(server.link())
         page.get_by_role("heading", name="This is your thread.").wait_for()
-        shot(page, f"welcome-{mode}")
-        assert faults(page) == []
+        screenshot(page, f"welcome-{mode}")
+        assert axe_violations(page) == []
         say(page, "Everything, please")
         expect(page.locator("[data-role=assistant] .shiki")).to_have_count(1)
-        shot(page, f"thread-{mode}")
-        assert faults(page) == []
-        act(page, "Title", "What it stood on")
-        page.get_by_role("group", name="The prompt, by section").wait_for()
-        shot(page, f"inspect-sheet-{mode}")
-        assert faults(page) == []
-        page.goto(f"{home.address}/parts")
-        page.get_by_role("heading", name="Parts").wait_for()
-        shot(page, f"parts-{mode}")
-        assert faults(page) == []
+        screenshot(page, f"thread-{mode}")
+        assert axe_violations(page) == []
+        act(page, "Title", "Sources")
+        page.get_by_role("group", name="Prompt by section").wait_for()
+        screenshot(page, f"inspect-sheet-{mode}")
+        assert axe_violations(page) == []
+        page.goto(f"{server.address}/components")
+        page.get_by_role("heading", name="Components").wait_for()
+        screenshot(page, f"components-{mode}")
+        assert axe_violations(page) == []
 
 
 @pytest.mark.parametrize("theme", ["paper", "slate", "moss", "dusk", "contrast"])
-def test_every_theme_has_contrast_by_day_and_by_night(
+def test_every_theme_has_enough_contrast_in_light_and_dark_mode(
     tmp_path: Path, visit: Visit, theme: str, size: str
 ) -> None:
     if size == "phone":
         pytest.skip("colours are the same on both")
-    with house(tmp_path) as home:
-        page = visit(home.link(), bypass_csp=True, reduced_motion="reduce")
+    with start_server(tmp_path) as server:
+        page = visit(server.link(), bypass_csp=True, reduced_motion="reduce")
         page.get_by_label("Write a message").wait_for()
         for mode in ("light", "dark"):
             page.evaluate(
                 "(look) => Object.entries(look).forEach(([k, v]) => localStorage.setItem(k, v))",
                 {"everloop.theme": theme, "everloop.mode": mode},
             )
-            page.goto(f"{home.address}/parts")
-            page.get_by_role("heading", name="Parts").wait_for()
-            assert faults(page) == [], mode
+            page.goto(f"{server.address}/components")
+            page.get_by_role("heading", name="Components").wait_for()
+            assert axe_violations(page) == [], mode
 
 
-def test_text_twice_as_large_fits(tmp_path: Path, visit: Visit, shot: Shot) -> None:
-    with house(tmp_path, [TEXT]) as home:
-        page = visit(home.link())
+def test_text_at_double_size_fits(tmp_path: Path, visit: Visit, screenshot: Screenshot) -> None:
+    with start_server(tmp_path, [TEXT]) as server:
+        page = visit(server.link())
         say(page, "Supercalifragilisticexpialidocious" * 8)
         expect(page.locator("[data-role=assistant]")).to_have_count(1)
         page.evaluate("document.documentElement.style.fontSize = '200%'")
-        shot(page, "thread-large-text")
+        screenshot(page, "thread-large-text")
         wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0
         expect(page.get_by_label("Write a message")).to_be_in_viewport()
 
 
-def test_what_is_touched_is_large_enough(tmp_path: Path, visit: Visit, size: str) -> None:
+def test_touch_targets_are_large_enough(tmp_path: Path, visit: Visit, size: str) -> None:
     if size == "desktop":
         pytest.skip("a pointer is finer than a thumb")
-    with house(tmp_path, ["Yes."]) as home:
-        page = visit(home.link())
+    with start_server(tmp_path, ["Yes."]) as server:
+        page = visit(server.link())
         say(page, "Large enough?")
         expect(page.locator("[data-role=assistant]")).to_have_count(1)
-        assert too_small(page) == []
+        assert small_touch_targets(page) == []

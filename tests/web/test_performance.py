@@ -1,4 +1,4 @@
-"""What a first visit costs: bytes of script and style, and time on a slow phone."""
+"""Performance budget: bytes of a first visit, and start time on a slow phone."""
 
 import gzip
 import json
@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.web.conftest import SIZES, Visit
-from tests.web.servers import house
-from tests.web.work import working
+from tests.web.cpu_trace import trace_cpu
+from tests.web.servers import start_server
 
-from everloop.interfaces.http.static_files import find_build
+from everloop.interfaces.http.static_files import built
 from everloop.settings import ServeSettings
 
 pytestmark = pytest.mark.xdist_group("web")
@@ -35,23 +35,23 @@ ASKED = """() => performance.getEntriesByType('resource')
   .map((one) => one.name).filter((name) => name.includes('/api/'))"""
 
 
-def test_a_first_visit_takes_at_most_200_kilobytes(
+def test_a_first_visit_loads_at_most_200_kilobytes(
     tmp_path: Path, visit: Visit, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with house(tmp_path, ["Hello."]) as home:
-        page = visit(home.link(), service_workers="block")
+    with start_server(tmp_path, ["Hello."]) as server:
+        page = visit(server.link(), service_workers="block")
         say_hello(page)
         names = page.evaluate("performance.getEntriesByType('resource').map(e => e.name)")
     files = [name for name in names if re.search(r"\.(js|css)$", name)]
-    total = sum(_packed(name.removeprefix(home.address)) for name in files)
+    total = sum(_packed(name.removeprefix(server.address)) for name in files)
     with capsys.disabled():
         sys.stdout.write(f"\nfirst visit: {total:,} bytes in {len(files)} files\n")
     assert 0 < total <= BYTES_MAX
-    assert all(name.startswith(home.address) for name in names)
+    assert all(name.startswith(server.address) for name in names)
 
 
 def started(context: BrowserContext, address: str, slowdown: int) -> float:
-    """How long a start takes on a phone that is so slow. Only one page is open on it."""
+    """The start time of the page at a CPU slowdown."""
     page = context.new_page()
     page.add_init_script(SAY_SO)
     slow: Any = context.new_cdp_session(page)
@@ -68,16 +68,16 @@ def started(context: BrowserContext, address: str, slowdown: int) -> float:
 
 @contextmanager
 def new_phone(browser: Browser) -> Generator[BrowserContext]:
-    """A phone that was never here."""
+    """A new browser context, as of a new phone."""
     context = browser.new_context(**SIZES["phone"])
     yield context
     context.close()
 
 
 class Starts:
-    """How long starts take on a slow phone: what the page does itself; in soak, by the clock too.
+    """Start times on a slow phone: CPU time, and in soak tests wall-clock time, too.
 
-    By the clock only where nothing else runs: else it says as much about the machine.
+    Wall-clock time is measured only on an otherwise idle machine.
     """
 
     def __init__(self, soaking: bool) -> None:
@@ -85,16 +85,16 @@ class Starts:
         self._own, self._walls = list[float](), list[float]()
 
     def take(self, laptop: Page, start: Callable[[int], float]) -> None:
-        """Start some times, each time as `start` does on a phone that is so slow."""
+        """Measure several starts."""
         for _ in range(STARTS_SOAKING if self._soaking else STARTS):
-            with working(laptop) as work:
+            with trace_cpu(laptop) as work:
                 start(1)
             self._own.append(work.until(READY) * SLOWDOWN)
             if self._soaking:
                 self._walls.append(start(SLOWDOWN))
 
     def show(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """Write them down. They are short enough."""
+        """Print the start times and check them."""
         with capsys.disabled():
             sys.stdout.write(f"\nready on a slow phone, ms of CPU by four: {_list(self._own)}\n")
             if self._walls:
@@ -107,23 +107,23 @@ def _list(figures: Iterable[float]) -> str:
     return ", ".join(f"{figure:.0f}" for figure in figures)
 
 
-def test_a_slow_phone_can_write_within_a_second(
+def test_a_slow_phone_is_ready_within_a_second(
     tmp_path: Path, visit: Visit, size: str, soaking: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if size == "desktop":
         pytest.skip("the slow one is the phone")
     starts = Starts(soaking)
-    with house(tmp_path, ["# Hello\n\nIt *begins*."]) as home:
-        first = visit(home.link())
+    with start_server(tmp_path, ["# Hello\n\nIt *begins*."]) as server:
+        first = visit(server.link())
         say_hello(first)
         first.wait_for_function("() => navigator.serviceWorker.controller !== null")
         first.goto("about:blank")
-        starts.take(first, partial(started, first.context, home.address))
+        starts.take(first, partial(started, first.context, server.address))
     starts.show(capsys)
 
 
 @pytest.mark.parametrize("thread", ["an empty thread", "a thread with messages"])
-def test_a_slow_phone_that_was_never_here_can_write_within_a_second_of_opening_its_link(
+def test_a_slow_new_phone_is_ready_within_a_second_of_opening_its_link(
     tmp_path: Path,
     visit: Visit,
     size: str,
@@ -135,8 +135,8 @@ def test_a_slow_phone_that_was_never_here_can_write_within_a_second_of_opening_i
         pytest.skip("the slow one is the phone")
     starts = Starts(soaking)
     often = ServeSettings(tries_max=100)  # they all come in within a minute
-    with house(tmp_path, ["# Hello\n\nIt *begins*."], serve=often) as home:
-        laptop = visit(home.link())
+    with start_server(tmp_path, ["# Hello\n\nIt *begins*."], serve=often) as server:
+        laptop = visit(server.link())
         if thread == "a thread with messages":
             say_hello(laptop)
         laptop.goto("about:blank")
@@ -145,22 +145,22 @@ def test_a_slow_phone_that_was_never_here_can_write_within_a_second_of_opening_i
 
         def first_start(slowdown: int) -> float:
             with new_phone(browser) as phone:
-                return started(phone, home.link(), slowdown)
+                return started(phone, server.link(), slowdown)
 
         starts.take(laptop, first_start)
     starts.show(capsys)
 
 
 def say_hello(page: Page) -> None:
-    """Say hello, and wait until it is answered."""
+    """Send a message and wait for its answer."""
     page.get_by_label("Write a message").fill("Hello")
     page.get_by_role("button", name="Send", exact=True).click()
     page.locator("[data-role=assistant]").wait_for()
 
 
-def test_later_pages_come_from_the_shell_without_a_reload(tmp_path: Path, visit: Visit) -> None:
-    with house(tmp_path, ["Hello."]) as home:
-        page = visit(home.link())
+def test_navigation_does_not_reload_the_page(tmp_path: Path, visit: Visit) -> None:
+    with start_server(tmp_path, ["Hello."]) as server:
+        page = visit(server.link())
         page.get_by_label("Write a message").wait_for()
         page.evaluate("window.__same = true")
         for name in ("Search", "Memory", "Lessons"):
@@ -171,7 +171,7 @@ def test_later_pages_come_from_the_shell_without_a_reload(tmp_path: Path, visit:
         assert page.evaluate("window.__same") is True
 
 
-def test_the_description_of_the_door_is_up_to_date(tmp_path: Path) -> None:
+def test_the_openapi_description_is_up_to_date(tmp_path: Path) -> None:
     made = tmp_path / "openapi.json"
     script = (
         "import sys; sys.path.insert(0, 'web'); import openapi; print(openapi.described(), end='')"
@@ -185,8 +185,8 @@ def test_the_description_of_the_door_is_up_to_date(tmp_path: Path) -> None:
 
 
 def _packed(name: str) -> int:
-    """How many bytes of a file are sent: the packed copy beside it, if there is one."""
-    folder = find_build()
+    """The transferred size of a file: of its compressed copy, if there is one."""
+    folder = built()
     assert folder is not None
     file = folder / name.lstrip("/")
     packed = file.with_name(f"{file.name}.br")

@@ -1,4 +1,4 @@
-"""What was said cannot do anything: hundreds of texts that try, and none runs."""
+"""XSS: no script in messages, memories or titles runs."""
 
 from pathlib import Path
 from urllib.parse import quote
@@ -6,9 +6,9 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 from tests.web.conftest import Visit
-from tests.web.payloads import payloads
-from tests.web.servers import House, house
+from tests.web.servers import Server, start_server
 from tests.web.thread.test_thread import say
+from tests.web.xss_payloads import payloads
 
 from everloop.app import USER
 from everloop.errors import ModelFailed
@@ -45,16 +45,16 @@ SPIED = """
 """
 
 
-def test_no_text_of_a_model_runs(tmp_path: Path, visit: Visit) -> None:
+def test_no_script_in_a_model_answer_runs(tmp_path: Path, visit: Visit) -> None:
     texts = payloads()
     assert len(texts) >= 300
     whole = ["\n\n---\n\n".join(texts[start : start + 60]) for start in range(0, len(texts), 60)]
-    with house(tmp_path, whole) as home:
-        page = visit(home.link())
+    with start_server(tmp_path, whole) as server:
+        page = visit(server.link())
         page.evaluate(SPIED)
         for number, _ in enumerate(whole):
             say(page, f"Say it, {number}")
-            expect(page.locator("[data-coming]")).to_have_count(0)
+            expect(page.locator("[data-pending-answer]")).to_have_count(0)
         page.evaluate(WALK)
         assert page.evaluate("window.__ran") is None
         assert page.evaluate("window.__spied") == []
@@ -62,34 +62,34 @@ def test_no_text_of_a_model_runs(tmp_path: Path, visit: Visit) -> None:
         assert page.locator(".prose a[href^='javascript' i]").count() == 0
 
 
-def test_no_text_of_a_person_runs(tmp_path: Path, visit: Visit) -> None:
+def test_no_script_in_a_user_message_runs(tmp_path: Path, visit: Visit) -> None:
     text = "\n".join(payloads()[:120])
     bad = "<img src=x onerror=window.__ran=1>"
-    with house(tmp_path, [ModelFailed(bad, hint=bad)]) as home:
-        page = visit(home.link())
+    with start_server(tmp_path, [ModelFailed(bad, hint=bad)]) as server:
+        page = visit(server.link())
         say(page, text)
         expect(page.locator("[data-state=failed]")).to_contain_text(bad)
-        home.running.talk.open(bad, USER)
+        server.running.talk.open(bad, USER)
         expect(page.locator("[data-role=user]")).to_contain_text("onerror")
         assert page.evaluate("window.__ran") is None
         assert page.locator("main img").count() == 0
 
 
-def test_no_text_that_is_kept_runs_on_any_page(tmp_path: Path, visit: Visit) -> None:
+def test_no_script_in_stored_text_runs_on_any_page(tmp_path: Path, visit: Visit) -> None:
     texts = payloads()
     parts = ["\n\n".join(texts[start : start + 60]) for start in range(0, len(texts), 60)]
     tools = [
         ToolCall("c1", "<img src=x onerror=window.__ran=1>", {}),
         ToolCall("c2", "recall", ASK),
     ]
-    with house(tmp_path, [tools, texts[3]]) as home:
-        keep(home, parts)
-        page = visit(home.link())
+    with start_server(tmp_path, [tools, texts[3]]) as server:
+        keep(server, parts)
+        page = visit(server.link())
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         say(page, "onerror")
         expect(page.locator("[data-role=assistant]")).to_have_count(1)
-        context = page.request.get(f"{home.address}/api/threads/home/messages?way=before").json()
+        context = page.request.get(f"{server.address}/api/threads/home/messages?way=before").json()
         kept = [
             *(f"memory/mem-{n}" for n, _ in enumerate(parts)),
             "lessons/les-0",
@@ -97,31 +97,31 @@ def test_no_text_that_is_kept_runs_on_any_page(tmp_path: Path, visit: Visit) -> 
         ]
         pages = [*PAGES, *kept, f"inspect/{context['messages'][-1]['context_id']}"]
         for path in [*pages, f"nowhere/{quote(texts[0], safe='')}", f"search?q={quote(texts[3])}"]:
-            page.goto(f"{home.address}/{path}")
+            page.goto(f"{server.address}/{path}")
             page.get_by_role("heading", level=1).first.wait_for()
             expect(page.locator("#main [role=status][aria-label]")).to_have_count(0)
             assert page.evaluate("window.__ran") is None, path
             assert page.locator("main img, main iframe, main script, main object").count() == 0, (
                 path
             )
-        assert [url for url in asked if not url.startswith((home.address, "data:"))] == []
+        assert [url for url in asked if not url.startswith((server.address, "data:"))] == []
 
 
-def keep(home: House, parts: list[str]) -> None:
-    """Keep hostile texts as memories, lessons, a skill and titles."""
+def keep(server: Server, parts: list[str]) -> None:
+    """Store hostile texts as memories, lessons, a skill and titles."""
     for number, words in enumerate(parts):
-        home.engine.memory.remember(RememberItem(f"mem-{number}", words, words[:90]), by=USER)
+        server.engine.memory.remember(RememberItem(f"mem-{number}", words, words[:90]), by=USER)
         lesson = ProposeLesson(f"les-{number}", words[:90], words[:3_000], author="user")
-        home.engine.do(lesson, by=USER)
-        home.running.talk.open(words[:90], USER)
+        server.engine.do(lesson, by=USER)
+        server.running.talk.open(words[:90], USER)
     skill = Skill(parts[0][:90], parts[1], when_to_use=parts[2][:90])
-    home.engine.crew.enlist(EnlistEntry("skill", "bad", skill, author="user"), by=USER)
+    server.engine.crew.enlist(EnlistEntry("skill", "bad", skill, author="user"), by=USER)
 
 
-def test_a_file_of_a_hostile_name_is_shown_as_a_name(tmp_path: Path, visit: Visit) -> None:
+def test_a_hostile_file_name_is_shown_as_text(tmp_path: Path, visit: Visit) -> None:
     name = '"><img src=x onerror=window.__ran=1>.txt'
-    with house(tmp_path, ["Thanks."]) as home:
-        page = visit(home.link())
+    with start_server(tmp_path, ["Thanks."]) as server:
+        page = visit(server.link())
         page.locator("input[data-from=files]").set_input_files(
             {"name": name, "mimeType": "text/html", "buffer": b"<script>1</script>"}
         )
@@ -129,16 +129,16 @@ def test_a_file_of_a_hostile_name_is_shown_as_a_name(tmp_path: Path, visit: Visi
         say(page, "A file")
         link = page.locator("[data-role=user] a[download]")
         expect(link).to_contain_text("onerror")
-        answer = page.request.get(home.address + str(link.get_attribute("href")))
+        answer = page.request.get(server.address + str(link.get_attribute("href")))
         assert answer.headers["content-disposition"].startswith("attachment")
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert page.evaluate("window.__ran") is None
 
 
-def test_what_a_text_may_have_is_set(tmp_path: Path, visit: Visit) -> None:
+def test_safe_markdown_is_rendered(tmp_path: Path, visit: Visit) -> None:
     text = "**bold** and $e^2$\n\n```python\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |"
-    with house(tmp_path, [text]) as home:
-        page = visit(home.link())
+    with start_server(tmp_path, [text]) as server:
+        page = visit(server.link())
         say(page, "Show me")
         prose = page.locator("[data-role=assistant] .prose")
         expect(prose.locator("strong")).to_have_text("bold")

@@ -1,14 +1,14 @@
-"""Every page in both sizes, by day and by night: it fits, axe finds nothing, keys suffice."""
+"""Every page in both sizes, light and dark: layout, accessibility and keyboard."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.web.conftest import Shot, Visit
-from tests.web.demo_server import demo_house, enter, item_saying, lesson_called
-from tests.web.security.test_access import faults
-from tests.web.servers import House
+from tests.web.conftest import Screenshot, Visit
+from tests.web.demo_server import find_lesson, find_memory, open_page, start_demo_server
+from tests.web.pages.test_accessibility import axe_violations
+from tests.web.servers import Server
 from tests.web.thread.test_thread import say
 
 from everloop.memory.model.scopes import OWNER
@@ -42,7 +42,7 @@ PAGES = {
     "devices": "/devices",
     "settings": "/settings",
     "usage": "/usage",
-    "parts": "/parts",
+    "components": "/components",
     "memory-unknown": "/memory/mem-nowhere",
     "nowhere": "/nowhere",
 }
@@ -63,80 +63,82 @@ LEFT = """() => [...window.__left].filter(e => e.isConnected && e.checkVisibilit
   .map(e => e.getAttribute('aria-label') || e.innerText || e.outerHTML.slice(0, 80))"""
 
 
-def addresses(home: House, page: Page) -> dict[str, str]:
-    """Where each page is in this house; a question is answered first, so that a prompt is kept."""
+def page_addresses(server: Server, page: Page) -> dict[str, str]:
+    """The address of each page. First sends a message, so that there is a prompt."""
     say(page, "What is the humidity target?")
     expect(page.locator("[data-role=assistant]").last).to_contain_text(ANSWER)
 
     def told(path: str) -> Any:
-        return page.request.get(f"{home.address}/api/threads{path}").json()
+        return page.request.get(f"{server.address}/api/threads{path}").json()
 
     lines = told("/home/branches")
     names = {
         "thread": next(one["thread_id"] for one in told("") if one["thread_id"] != "home"),
-        "item": item_saying(home, "humidity target for the workshop is 50"),
-        "lesson": lesson_called(home, "Never write to customers"),
-        "skill": home.engine.crew.entry_summaries(OWNER, "skill")[0].name,
-        "team": home.engine.crew.entry_summaries(OWNER, "team")[0].name,
+        "item": find_memory(server, "humidity target for the workshop is 50"),
+        "lesson": find_lesson(server, "Never write to customers"),
+        "skill": server.engine.crew.headlines(OWNER, "skill")[0].name,
+        "team": server.engine.crew.headlines(OWNER, "team")[0].name,
         "context": told("/home/messages?way=before&limit=1")["messages"][-1]["context_id"],
         "first": lines[0]["branch"],
         "second": lines[1]["branch"],
     }
-    return {name: home.address + path.format(**names) for name, path in PAGES.items()}
+    return {name: server.address + path.format(**names) for name, path in PAGES.items()}
 
 
-def settled(page: Page, address: str) -> None:
-    """Go to a page and wait until it shows what it has."""
+def open_and_wait(page: Page, address: str) -> None:
+    """Open a page and wait until it has loaded."""
     page.goto(address)
     page.get_by_role("heading", level=1).first.wait_for()
-    if not address.endswith("/parts"):  # that page shows what waiting looks like
+    if not address.endswith("/components"):  # that page shows what waiting looks like
         expect(page.locator("#main [role=status][aria-label]")).to_have_count(0)
 
 
-def test_every_page_fits_and_everybody_can_use_it_by_day_and_by_night(
-    year: Path, tmp_path: Path, visit: Visit, shot: Shot
+def test_every_page_fits_and_is_accessible_in_light_and_dark_mode(
+    demo_home: Path, tmp_path: Path, visit: Visit, screenshot: Screenshot
 ) -> None:
-    with demo_house(year, tmp_path, [ANSWER]) as home:
-        page = enter(home, visit, "/", bypass_csp=True, reduced_motion="reduce")
+    with start_demo_server(demo_home, tmp_path, [ANSWER]) as server:
+        page = open_page(server, visit, "/", bypass_csp=True, reduced_motion="reduce")
         found: dict[str, list[str]] = {}
-        for name, address in addresses(home, page).items():
-            settled(page, address)
+        for name, address in page_addresses(server, page).items():
+            open_and_wait(page, address)
             wide = ["too wide"] if page.evaluate(TOO_WIDE) > 0 else []
             page.emulate_media(color_scheme="light")
-            shot(page, f"{name}-light")
-            day, by_day = page.evaluate(BACKGROUND), faults(page)
+            screenshot(page, f"{name}-light")
+            day, by_day = page.evaluate(BACKGROUND), axe_violations(page)
             page.emulate_media(color_scheme="dark")
             assert page.evaluate(BACKGROUND) != day, f"{name} looks the same by night"
-            shot(page, f"{name}-dark")
-            found[name] = wide + by_day + faults(page)
-        assert {name: faults for name, faults in found.items() if faults} == {}
+            screenshot(page, f"{name}-dark")
+            found[name] = wide + by_day + axe_violations(page)
+        assert {
+            name: axe_violations for name, axe_violations in found.items() if axe_violations
+        } == {}
 
 
 def test_text_at_200_percent_fits_on_every_page(
-    year: Path, tmp_path: Path, visit: Visit, shot: Shot
+    demo_home: Path, tmp_path: Path, visit: Visit, screenshot: Screenshot
 ) -> None:
-    with demo_house(year, tmp_path, [ANSWER]) as home:
-        page = enter(home, visit, "/")
+    with start_demo_server(demo_home, tmp_path, [ANSWER]) as server:
+        page = open_page(server, visit, "/")
         wide: list[str] = []
-        for name, address in addresses(home, page).items():
-            settled(page, address)
+        for name, address in page_addresses(server, page).items():
+            open_and_wait(page, address)
             page.evaluate("document.documentElement.style.fontSize = '200%'")
-            shot(page, f"{name}-200")
+            screenshot(page, f"{name}-200")
             if page.evaluate(TOO_WIDE) > 0:
                 wide.append(name)
         assert wide == []
 
 
-def test_everything_on_every_page_is_reached_by_the_tab_key(
-    year: Path, tmp_path: Path, visit: Visit, size: str
+def test_every_control_can_be_reached_with_the_tab_key(
+    demo_home: Path, tmp_path: Path, visit: Visit, size: str
 ) -> None:
     if size == "phone":
         pytest.skip("a phone has no keyboard")
-    with demo_house(year, tmp_path, [ANSWER]) as home:
-        page = enter(home, visit, "/")
+    with start_demo_server(demo_home, tmp_path, [ANSWER]) as server:
+        page = open_page(server, visit, "/")
         left: dict[str, list[str]] = {}
-        for name, address in addresses(home, page).items():
-            settled(page, address)
+        for name, address in page_addresses(server, page).items():
+            open_and_wait(page, address)
             count = page.evaluate(REACHABLE)
             for _ in range(2 * count + 20):
                 page.keyboard.press("Tab")

@@ -1,4 +1,4 @@
-"""A device that slept, or whose connection died without a word, soon shows the truth."""
+"""Reconnecting: after sleep or a dead connection, the page is soon up to date."""
 
 import sys
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 from tests.web.conftest import Visit
-from tests.web.servers import House, house
-from tests.web.tunnel import tunnel_to
+from tests.web.servers import Server, start_server
+from tests.web.tcp_proxy import proxy_to
 
 from everloop.app import USER
 from everloop.thread.model.events import AnswerGiven
-from everloop.thread.service import OutgoingMessage
+from everloop.thread.service import Letter
 
 pytestmark = pytest.mark.xdist_group("web")
 
@@ -42,18 +42,18 @@ ASLEEP = """() => {  // as a phone does it: hidden, an hour passes, seen again
 }"""
 
 
-def talk(home: House, words: str) -> None:
-    """Something is said on another device, and answered."""
-    sent = home.running.talk.send("home", OutgoingMessage(words), USER)
-    for fact in home.engine.follow(after=0):
+def exchange(server: Server, words: str) -> None:
+    """Send a message from another device and wait for its answer."""
+    sent = server.running.talk.send("home", Letter(words), USER)
+    for fact in server.engine.follow(after=0):
         if isinstance(fact.event, AnswerGiven) and fact.event.turn_id == sent.turn_id:
             return
 
 
-def waited(page: Page, words: str) -> int:
-    """How much of its own time a page lets pass until it shows something; the clock stands still.
+def page_time_until(page: Page, words: str) -> int:
+    """How much of the page's fake time passes until it shows something.
 
-    What it takes on the wall says as much about the machine: see `truth`.
+    For wall-clock time, see `update_time`.
     """
     for passed in range(0, 10 * TRUTH_MS, STEP_MS):
         try:
@@ -65,79 +65,79 @@ def waited(page: Page, words: str) -> int:
     return 10 * TRUTH_MS
 
 
-def truth(page: Page, said: pytest.CaptureFixture[str], way: str) -> float:
+def update_time(page: Page, said: pytest.CaptureFixture[str], way: str) -> float:
     took = float(page.evaluate("window.__took"))
     with said.disabled():
         sys.stdout.write(f"\ntrue after waking ({way}): {took:.0f} ms\n")
     return took
 
 
-def test_a_phone_that_slept_for_an_hour_is_true_within_a_second_though_its_connection_is_dead(
+def test_a_phone_that_slept_is_up_to_date_within_a_second_despite_a_dead_connection(
     tmp_path: Path, visit: Visit, soaking: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (
-        house(tmp_path, ["Before the night.", "At dawn."]) as home,
-        tunnel_to(home.port) as tunnel,
+        start_server(tmp_path, ["Before the night.", "At dawn."]) as server,
+        proxy_to(server.port) as proxy,
     ):
-        talk(home, "Good night")
-        page = visit(home.link(tunnel.port))
+        exchange(server, "Good night")
+        page = visit(server.link(proxy.port))
         expect(page.get_by_text("Before the night.")).to_be_visible()
         page.evaluate(ASLEEP)
         page.evaluate(TIMED, ["visibilitychange", "At dawn."])
-        tunnel.fall_silent()
-        talk(home, "Good morning")
+        proxy.fall_silent()
+        exchange(server, "Good morning")
         page.evaluate("window.__wake()")
-        took = truth(page, capsys, "an hour later")
+        took = update_time(page, capsys, "an hour later")
         assert took <= TRUTH_MS or not soaking
         expect(page.locator("article.message")).to_have_count(4)
 
 
-def test_a_device_that_is_online_again_is_true_within_a_second(
+def test_a_device_is_up_to_date_within_a_second_of_being_online_again(
     tmp_path: Path, visit: Visit, soaking: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with house(tmp_path, ["Before the tunnel.", "After the tunnel."]) as home:
-        talk(home, "Here it begins")
-        page = visit(home.link())
+    with start_server(tmp_path, ["Before the tunnel.", "After the tunnel."]) as server:
+        exchange(server, "Here it begins")
+        page = visit(server.link())
         expect(page.get_by_text("Before the tunnel.")).to_be_visible()
         page.evaluate(TIMED, ["online", "After the tunnel."])
         page.context.set_offline(True)
         expect(page.get_by_text("No connection to Everloop.")).to_be_visible()
-        talk(home, "Still there?")
+        exchange(server, "Still there?")
         page.context.set_offline(False)
-        took = truth(page, capsys, "online again")
+        took = update_time(page, capsys, "online again")
         assert took <= TRUTH_MS or not soaking
 
 
-def test_a_page_that_wakes_lets_no_second_pass_before_it_asks(tmp_path: Path, visit: Visit) -> None:
+def test_a_page_reloads_within_a_second_of_waking(tmp_path: Path, visit: Visit) -> None:
     with (
-        house(tmp_path, ["Before the night.", "At dawn."]) as home,
-        tunnel_to(home.port) as tunnel,
+        start_server(tmp_path, ["Before the night.", "At dawn."]) as server,
+        proxy_to(server.port) as proxy,
     ):
-        talk(home, "Good night")
+        exchange(server, "Good night")
         page = visit("about:blank")
         page.clock.install()
-        page.goto(home.link(tunnel.port))
+        page.goto(server.link(proxy.port))
         expect(page.get_by_text("Before the night.")).to_be_visible()
         page.evaluate(ASLEEP)
-        tunnel.fall_silent()
-        talk(home, "Good morning")
+        proxy.fall_silent()
+        exchange(server, "Good morning")
         page.clock.pause_at(page.evaluate("Date.now() / 1000") + HOUR_S)
         page.evaluate("window.__wake()")
-        assert waited(page, "At dawn.") <= TRUTH_MS
+        assert page_time_until(page, "At dawn.") <= TRUTH_MS
 
 
-def test_a_stream_without_beats_is_taken_for_dead(tmp_path: Path, visit: Visit) -> None:
+def test_a_stream_without_heartbeats_is_reconnected(tmp_path: Path, visit: Visit) -> None:
     with (
-        house(tmp_path, ["Before the silence.", "After the silence."]) as home,
-        tunnel_to(home.port) as tunnel,
+        start_server(tmp_path, ["Before the silence.", "After the silence."]) as server,
+        proxy_to(server.port) as proxy,
     ):
-        talk(home, "Hello")
+        exchange(server, "Hello")
         page = visit("about:blank")
         page.clock.install()
-        page.goto(home.link(tunnel.port))
+        page.goto(server.link(proxy.port))
         expect(page.get_by_text("Before the silence.")).to_be_visible()
-        tunnel.fall_silent()
-        talk(home, "Anybody?")
+        proxy.fall_silent()
+        exchange(server, "Anybody?")
         expect(page.locator("article.message")).to_have_count(2)
         page.clock.run_for(BEATS_MISSED_MS)
         expect(page.get_by_text("After the silence.")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Texts that try to run: hundreds of them, each from a few carriers and a few wrappings."""
+"""Hundreds of XSS payloads: carriers combined with wrappings."""
 
 BAIT = "window.__ran=1"
 
@@ -69,6 +69,6 @@ WRAPPINGS = ("{}", "text {} text", "\n\n{}\n\n", "*{}*", "> {}", "- [ ] {}")
 
 
 def payloads() -> list[str]:
-    """All of them."""
+    """All combinations."""
     carriers = [carrier.format(bait=BAIT) for carrier in CARRIERS]
     return [wrapping.format(carrier) for wrapping in WRAPPINGS for carrier in carriers]
