@@ -46,9 +46,9 @@ class CpuTrace:
     @property
     def keys(self) -> list[float]:
         """The CPU time for each key press, from the event to the committed frame."""
-        heard = [_begun(one) for one in self._named("EventDispatch") if _type(one) == "keydown"]
+        pressed = [_begun(one) for one in self._named("EventDispatch") if _type(one) == "keydown"]
         drawn = [_ended(one) for one in self._named("Commit")]
-        ends = [(one, drawn[at]) for one in heard if (at := bisect_left(drawn, one)) < len(drawn)]
+        ends = [(one, drawn[at]) for one in pressed if (at := bisect_left(drawn, one)) < len(drawn)]
         return sorted(self.between(*span) for span in ends)
 
     def between(self, begin: float, end: float) -> float:
@@ -58,9 +58,9 @@ class CpuTrace:
 
     def until(self, mark: str) -> float:
         """The CPU time of a page until it set a performance mark."""
-        said = next(one for one in self._all if one["name"] == mark)
-        tasks = [one for one in self._tasks if _thread(one) == _thread(said)]
-        return sum(_ms(one) for one in tasks if _begun(one) <= _begun(said))
+        marked = next(one for one in self._all if one["name"] == mark)
+        tasks = [one for one in self._tasks if _thread(one) == _thread(marked)]
+        return sum(_ms(one) for one in tasks if _begun(one) <= _begun(marked))
 
     @cached_property
     def _tasks(self) -> list[TraceEvent]:

@@ -9,9 +9,9 @@ from playwright.sync_api import Page
 from tests.web.conftest import Visit
 from tests.web.servers import Server, start_server
 
-from everloop.memory.browse.queries import page as items_page
+from everloop.memory.browse.queries import page_by_time as items_page
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import Filter, asker
+from everloop.memory.projections.queries import Filter, load_viewer
 from everloop.testing.model import Script
 
 
@@ -29,17 +29,17 @@ def start_demo_server(
 def open_page(
     server: Server, visit: Visit, path: str, *, dark: bool = False, **options: object
 ) -> Page:
-    """Sign a device in and go to a page."""
-    page = visit(server.link(), dark=dark, **options)
-    page.get_by_label("Write a message").wait_for()
-    page.goto(server.address + path)
-    return page
+    """Sign a device in and go to a page_by_time."""
+    page_by_time = visit(server.link(), dark=dark, **options)
+    page_by_time.get_by_label("Write a message").wait_for()
+    page_by_time.goto(server.address + path)
+    return page_by_time
 
 
 def find_memory(server: Server, words: str) -> str:
     """The id of the memory that contains these words."""
     with server.engine.reading() as reader:
-        who, only = asker(reader, OWNER), Filter(kinds=("fact",), retired=True)
+        who, only = load_viewer(reader, OWNER), Filter(kinds=("fact",), retired=True)
         found, _ = items_page(reader, who, only, pinned=False, limit=500)
     return next(item.item_id for item in found if words in item.text)
 

@@ -11,11 +11,11 @@ import uvicorn
 
 from everloop.access import credentials
 from everloop.app import USER, Engine
-from everloop.interfaces.http.app import application
-from everloop.interfaces.http.static_files import built
+from everloop.interfaces.http.app import build_application
+from everloop.interfaces.http.static_files import find_build
 from everloop.memory.settings import MemorySettings
 from everloop.ports import Model
-from everloop.running import Running
+from everloop.services import Services
 from everloop.settings import Settings
 from everloop.testing.model import Script, ScriptedModel
 
@@ -25,7 +25,7 @@ CODE_LIFETIME_S = 600
 class Server:
     """A running server: its address, pairing links, and the engine behind it."""
 
-    def __init__(self, engine: Engine, running: Running, port: int) -> None:
+    def __init__(self, engine: Engine, running: Services, port: int) -> None:
         self.engine = engine
         self.running = running
         self.port = port
@@ -54,22 +54,24 @@ def start_server(
     **setting_overrides: Any,
 ) -> Generator[Server]:
     """Start a server, optionally with other settings, and stop it at the end."""
-    if built() is None:
-        message = "the web pages are not built: run `make web`"
+    if find_build() is None:
+        message = "the web pages are not find_build: run `make web`"
         raise RuntimeError(message)
     memory = MemorySettings(embedder="none")
     settings = Settings(home=str(home), memory=memory, **setting_overrides)
     with (
         Engine.open(home, settings=settings) as engine,
-        Running(engine, settings, model or ScriptedModel(answers)) as running,
+        Services(engine, settings, model or ScriptedModel(answers)) as running,
         _listen(running, port) as bound_port,
     ):
         yield Server(engine, running, bound_port)
 
 
 @contextmanager
-def _listen(running: Running, port: int) -> Generator[int]:
-    config = uvicorn.Config(application(running), log_level="warning", timeout_graceful_shutdown=1)
+def _listen(running: Services, port: int) -> Generator[int]:
+    config = uvicorn.Config(
+        build_application(running), log_level="warning", timeout_graceful_shutdown=1
+    )
     server = uvicorn.Server(config)
     listening = socket.create_server(("127.0.0.1", port))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)

@@ -19,25 +19,25 @@ pytestmark = [pytest.mark.xdist_group("pages"), pytest.mark.timeout(300)]
 ROOT = Path(__file__).parents[2]
 OLD = ("--old-file=setup", "--old-file=web/node_modules/.package-lock.json")  # made already
 MADE = shutil.ignore_patterns("node_modules", "build", ".svelte-kit")
-BEFORE, AFTER = "This is your thread.", "This is your thread, seen anew."
+BEFORE, AFTER = "This is your thread.", "This is your thread, reloaded."
 
 
 class DevServer:
     """An editable copy of the project with `make dev` running on it."""
 
-    def __init__(self, folder: Path, told: subprocess.Popen[str]) -> None:
+    def __init__(self, folder: Path, process: subprocess.Popen[str]) -> None:
         self.folder = folder
-        self._told = told
+        self._process = process
 
-    def hear(self, wanted: str) -> str:
+    def wait_for_output(self, wanted: str) -> str:
         """Wait until its output matches, and return the match."""
-        assert self._told.stdout is not None
-        heard: list[str] = []
-        for line in self._told.stdout:
-            heard.append(line)
+        assert self._process.stdout is not None
+        output: list[str] = []
+        for line in self._process.stdout:
+            output.append(line)
             if found := re.search(wanted, line):
                 return found.group()
-        raise AssertionError("".join(heard))
+        raise AssertionError("".join(output))
 
     def change(self, path: str, before: str, after: str) -> None:
         """Edit a file."""
@@ -58,12 +58,12 @@ def run_dev(folder: Path, engine: int, pages: int) -> Generator[DevServer]:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-    ) as told:
+    ) as process:
         try:
-            yield DevServer(folder, told)
+            yield DevServer(folder, process)
         finally:
-            os.killpg(told.pid, signal.SIGINT)
-            told.communicate()
+            os.killpg(process.pid, signal.SIGINT)
+            process.communicate()
             shutil.rmtree(folder / "web/node_modules")  # tens of thousands of names
 
 
@@ -108,17 +108,17 @@ def listening(port: int) -> bool:
 
 def wait_until_connected(page: Page) -> None:
     """Wait until the server answers through Vite's proxy."""
-    page.wait_for_function("() => fetch('/api/health').then((told) => told.ok, () => false)")
+    page.wait_for_function("() => fetch('/api/health').then((one) => one.ok, () => false)")
 
 
 def test_make_dev_starts_server_and_pages_with_hot_reload(
     tmp_path: Path, visit: Visit, size: str
 ) -> None:
     if size == "phone":
-        pytest.skip("whoever works on the pages sits at a desk")
+        pytest.skip("development happens on a desktop")
     engine, pages = free_ports()
     with run_dev(tmp_path, engine, pages) as dev_server:
-        link = dev_server.hear(rf"http://127\.0\.0\.1:{pages}/#pair=\w+")
+        link = dev_server.wait_for_output(rf"http://127\.0\.0\.1:{pages}/#pair=\w+")
         page = visit(link)
         expect(page.get_by_role("heading", name=BEFORE)).to_be_visible(timeout=120_000)
         page.evaluate("() => { window.neverLeft = true }")
@@ -128,8 +128,8 @@ def test_make_dev_starts_server_and_pages_with_hot_reload(
         expect(page.get_by_label("Write a message")).to_have_value("Half a sentence")
         assert page.evaluate("() => window.neverLeft")
         dev_server.change("src/changed.py", "", "CHANGED = True\n")
-        dev_server.hear("the engine starts again")
-        dev_server.hear(rf"http://127\.0\.0\.1:{pages}/#pair=\w+")
+        dev_server.wait_for_output("the engine starts again")
+        dev_server.wait_for_output(rf"http://127\.0\.0\.1:{pages}/#pair=\w+")
         wait_until_connected(page)
         assert page.evaluate("() => window.neverLeft")
     assert not listening(engine)

@@ -18,7 +18,7 @@ from tests.web.conftest import SIZES, Visit
 from tests.web.cpu_trace import trace_cpu
 from tests.web.servers import start_server
 
-from everloop.interfaces.http.static_files import built
+from everloop.interfaces.http.static_files import find_build
 from everloop.settings import ServeSettings
 
 pytestmark = pytest.mark.xdist_group("web")
@@ -28,10 +28,10 @@ SLOWDOWN = 4
 READY_MS = 1_000
 STARTS, STARTS_SOAKING = 3, 7
 READY = "everloop-ready"
-SAY_SO = f"""new PerformanceObserver((list) => {{  // looking from outside would slow it down
+REPORT_READY = f"""new PerformanceObserver((list) => {{  // polling would slow the page down
   if (list.getEntriesByName('{READY}').length) console.debug('{READY}');
 }}).observe({{ type: 'mark', buffered: true }})"""
-ASKED = """() => performance.getEntriesByType('resource')
+API_REQUESTS = """() => performance.getEntriesByType('resource')
   .map((one) => one.name).filter((name) => name.includes('/api/'))"""
 
 
@@ -40,7 +40,7 @@ def test_a_first_visit_loads_at_most_200_kilobytes(
 ) -> None:
     with start_server(tmp_path, ["Hello."]) as server:
         page = visit(server.link(), service_workers="block")
-        say_hello(page)
+        send_hello(page)
         names = page.evaluate("performance.getEntriesByType('resource').map(e => e.name)")
     files = [name for name in names if re.search(r"\.(js|css)$", name)]
     total = sum(_packed(name.removeprefix(server.address)) for name in files)
@@ -53,16 +53,16 @@ def test_a_first_visit_loads_at_most_200_kilobytes(
 def started(context: BrowserContext, address: str, slowdown: int) -> float:
     """The start time of the page at a CPU slowdown."""
     page = context.new_page()
-    page.add_init_script(SAY_SO)
+    page.add_init_script(REPORT_READY)
     slow: Any = context.new_cdp_session(page)
     slow.send("Emulation.setCPUThrottlingRate", {"rate": slowdown})
     with page.expect_console_message(lambda said: said.text == READY):
         page.goto(address, wait_until="commit")
     expect(page.get_by_label("Write a message")).to_be_editable()
-    asked = page.evaluate(ASKED)
+    requests = page.evaluate(API_REQUESTS)
     took = page.evaluate(f"performance.getEntriesByName('{READY}')[0].startTime")
     page.close()
-    assert len(asked) == len(set(asked)), "nothing is asked twice at the start"
+    assert len(requests) == len(set(requests)), "no request is sent twice at the start"
     return float(took)
 
 
@@ -111,11 +111,11 @@ def test_a_slow_phone_is_ready_within_a_second(
     tmp_path: Path, visit: Visit, size: str, soaking: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if size == "desktop":
-        pytest.skip("the slow one is the phone")
+        pytest.skip("only for phones")
     starts = Starts(soaking)
     with start_server(tmp_path, ["# Hello\n\nIt *begins*."]) as server:
         first = visit(server.link())
-        say_hello(first)
+        send_hello(first)
         first.wait_for_function("() => navigator.serviceWorker.controller !== null")
         first.goto("about:blank")
         starts.take(first, partial(started, first.context, server.address))
@@ -132,13 +132,13 @@ def test_a_slow_new_phone_is_ready_within_a_second_of_opening_its_link(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     if size == "desktop":
-        pytest.skip("the slow one is the phone")
+        pytest.skip("only for phones")
     starts = Starts(soaking)
-    often = ServeSettings(tries_max=100)  # they all come in within a minute
+    often = ServeSettings(tries_max=100)  # many sign-ins within a minute
     with start_server(tmp_path, ["# Hello\n\nIt *begins*."], serve=often) as server:
         laptop = visit(server.link())
         if thread == "a thread with messages":
-            say_hello(laptop)
+            send_hello(laptop)
         laptop.goto("about:blank")
         browser = laptop.context.browser
         assert browser is not None
@@ -151,7 +151,7 @@ def test_a_slow_new_phone_is_ready_within_a_second_of_opening_its_link(
     starts.show(capsys)
 
 
-def say_hello(page: Page) -> None:
+def send_hello(page: Page) -> None:
     """Send a message and wait for its answer."""
     page.get_by_label("Write a message").fill("Hello")
     page.get_by_role("button", name="Send", exact=True).click()
@@ -176,17 +176,17 @@ def test_the_openapi_description_is_up_to_date(tmp_path: Path) -> None:
     script = (
         "import sys; sys.path.insert(0, 'web'); import openapi; print(openapi.described(), end='')"
     )
-    told = subprocess.run(  # noqa: S603 - our own script
+    generated = subprocess.run(  # noqa: S603 - our own script
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    made.write_text(told.stdout)
+    made.write_text(generated.stdout)
     kept = Path("web/openapi.json").read_text()
     assert json.loads(made.read_text()) == json.loads(kept), "run `make api`"
 
 
 def _packed(name: str) -> int:
     """The transferred size of a file: of its compressed copy, if there is one."""
-    folder = built()
+    folder = find_build()
     assert folder is not None
     file = folder / name.lstrip("/")
     packed = file.with_name(f"{file.name}.br")

@@ -50,7 +50,7 @@ TOO_WIDE = (
     "document.getElementById('main').scrollWidth - document.getElementById('main').clientWidth"
 )
 BACKGROUND = "getComputedStyle(document.documentElement).backgroundColor"
-REACHABLE = """() => {
+TRACK_FOCUS = """() => {
   const marked = [...document.querySelectorAll(
     'a[href], button, input:not([type=radio]), select, textarea, summary')]
     .filter(e => !e.disabled && e.tabIndex >= 0 && e.checkVisibility({visibilityProperty: true})
@@ -68,19 +68,19 @@ def page_addresses(server: Server, page: Page) -> dict[str, str]:
     say(page, "What is the humidity target?")
     expect(page.locator("[data-role=assistant]").last).to_contain_text(ANSWER)
 
-    def told(path: str) -> Any:
+    def get(path: str) -> Any:
         return page.request.get(f"{server.address}/api/threads{path}").json()
 
-    lines = told("/home/branches")
+    branches = get("/home/branches")
     names = {
-        "thread": next(one["thread_id"] for one in told("") if one["thread_id"] != "home"),
+        "thread": next(one["thread_id"] for one in get("") if one["thread_id"] != "home"),
         "item": find_memory(server, "humidity target for the workshop is 50"),
         "lesson": find_lesson(server, "Never write to customers"),
         "skill": server.engine.crew.headlines(OWNER, "skill")[0].name,
         "team": server.engine.crew.headlines(OWNER, "team")[0].name,
-        "context": told("/home/messages?way=before&limit=1")["messages"][-1]["context_id"],
-        "first": lines[0]["branch"],
-        "second": lines[1]["branch"],
+        "context": get("/home/messages?way=before&limit=1")["messages"][-1]["context_id"],
+        "first": branches[0]["branch"],
+        "second": branches[1]["branch"],
     }
     return {name: server.address + path.format(**names) for name, path in PAGES.items()}
 
@@ -89,7 +89,7 @@ def open_and_wait(page: Page, address: str) -> None:
     """Open a page and wait until it has loaded."""
     page.goto(address)
     page.get_by_role("heading", level=1).first.wait_for()
-    if not address.endswith("/components"):  # that page shows what waiting looks like
+    if not address.endswith("/components"):  # that page shows loading placeholders
         expect(page.locator("#main [role=status][aria-label]")).to_have_count(0)
 
 
@@ -104,14 +104,12 @@ def test_every_page_fits_and_is_accessible_in_light_and_dark_mode(
             wide = ["too wide"] if page.evaluate(TOO_WIDE) > 0 else []
             page.emulate_media(color_scheme="light")
             screenshot(page, f"{name}-light")
-            day, by_day = page.evaluate(BACKGROUND), axe_violations(page)
+            day, in_light = page.evaluate(BACKGROUND), axe_violations(page)
             page.emulate_media(color_scheme="dark")
-            assert page.evaluate(BACKGROUND) != day, f"{name} looks the same by night"
+            assert page.evaluate(BACKGROUND) != day, f"{name} looks the same in dark mode"
             screenshot(page, f"{name}-dark")
-            found[name] = wide + by_day + axe_violations(page)
-        assert {
-            name: axe_violations for name, axe_violations in found.items() if axe_violations
-        } == {}
+            found[name] = wide + in_light + axe_violations(page)
+        assert {name: problems for name, problems in found.items() if problems} == {}
 
 
 def test_text_at_200_percent_fits_on_every_page(
@@ -139,7 +137,7 @@ def test_every_control_can_be_reached_with_the_tab_key(
         left: dict[str, list[str]] = {}
         for name, address in page_addresses(server, page).items():
             open_and_wait(page, address)
-            count = page.evaluate(REACHABLE)
+            count = page.evaluate(TRACK_FOCUS)
             for _ in range(2 * count + 20):
                 page.keyboard.press("Tab")
             if missed := page.evaluate(LEFT):

@@ -19,12 +19,12 @@ SLOW = ThreadSettings(imports=ImportLimits(batch=1))
 
 
 def lines(folder: Path, count: int) -> Path:
-    said = (
+    messages = (
         {"role": "user", "text": f"Note {n}", "at": "2024-05-01T10:00:00Z", "thread": "old"}
         for n in range(count)
     )
     export = folder / "old.jsonl"
-    export.write_text("\n".join(map(json.dumps, said)))
+    export.write_text("\n".join(map(json.dumps, messages)))
     return export
 
 
@@ -63,26 +63,26 @@ def test_an_import_shows_progress_and_can_be_cancelled_and_resumed(
             server, visit, "/settings", dark=dark, bypass_csp=True, reduced_motion="reduce"
         )
         page.get_by_label("File to import").set_input_files(lines(tmp_path, MANY))
-        coming = page.get_by_role("progressbar", name="Import of old.jsonl")
+        progress = page.get_by_role("progressbar", name="Import of old.jsonl")
         imports = page.get_by_role("list", name="Imports")
-        expect(coming).to_be_visible()
+        expect(progress).to_be_visible()
         expect(page.get_by_text(" so far")).to_be_visible()
         expect(imports).to_contain_text("in progress")
-        coming.scroll_into_view_if_needed()
+        progress.scroll_into_view_if_needed()
         screenshot(page, f"import-{'dark' if dark else 'light'}")
         assert axe_violations(page) == []
         assert size == "desktop" or small_touch_targets(page) == []
         page.get_by_role("link", name="Memory").first.click()
         page.get_by_role("heading", name="Memory", level=1).wait_for()
         page.go_back()
-        expect(coming).to_be_visible()
+        expect(progress).to_be_visible()
         page.reload()
-        expect(coming).to_be_visible()
+        expect(progress).to_be_visible()
         page.get_by_role("button", name="Cancel").click()
         expect(page.get_by_text("Messages imported so far are kept.")).to_be_visible()
         expect(imports).to_contain_text("cancelled after")
         page.get_by_role("button", name="Resume").click()
-        expect(coming).to_be_visible()
+        expect(progress).to_be_visible()
         page.get_by_role("button", name="Cancel").click()
         expect(page.get_by_text("Messages imported so far are kept.")).to_be_visible()
         page.get_by_role("button", name="Undo import").click()
@@ -97,11 +97,11 @@ def test_a_queued_import_survives_a_reload(tmp_path: Path, visit: Visit) -> None
         picker.set_input_files(lines(tmp_path, MANY))
         expect(page.get_by_role("progressbar", name="Import of old.jsonl")).to_be_visible()
         picker.set_input_files(claude_with_files(tmp_path))
-        waits = page.get_by_role("progressbar", name="Import of conversations.json")
-        expect(waits).to_be_visible()
+        queued = page.get_by_role("progressbar", name="Import of conversations.json")
+        expect(queued).to_be_visible()
         page.reload()
-        expect(waits).to_be_visible()
-        expect(page.get_by_text("Queued")).to_be_visible()
+        expect(queued).to_be_visible()
+        expect(page.get_by_text("Queued", exact=True)).to_be_visible()
 
 
 def test_a_failed_import_can_be_resumed_and_reports_files(
@@ -112,10 +112,10 @@ def test_a_failed_import_can_be_resumed_and_reports_files(
         blocked.write_text("in the way of the folder")
         page = open_page(server, visit, "/settings")
         page.get_by_label("File to import").set_input_files(claude_with_files(tmp_path))
-        on = page.get_by_role("button", name="Resume")
-        expect(on).to_be_visible()
+        resume = page.get_by_role("button", name="Resume")
+        expect(resume).to_be_visible()
         blocked.unlink()
-        on.click()
+        resume.click()
         expect(page.get_by_text("1 message in 1 conversation")).to_be_visible()
         expect(page.get_by_text("1 file imported.")).to_be_visible()
         expect(page.get_by_text("1 file is mentioned, but not in the export.")).to_be_visible()

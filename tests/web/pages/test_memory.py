@@ -49,16 +49,16 @@ def test_semantic_indexing_progress_is_shown_until_it_is_done(
     tmp_path: Path, visit: Visit, screenshot: Screenshot
 ) -> None:
     with start_server(tmp_path) as server:
-        beside = server.running.embedding
-        assert beside is not None
-        assert beside.idle.wait(WAIT_MS / 1_000)
-        beside.stands, beside.problem = (120, 480), ModelFailed("the endpoint answered 429")
+        embedding = server.running.embedding
+        assert embedding is not None
+        assert embedding.idle.wait(WAIT_MS / 1_000)
+        embedding.stands, embedding.problem = (120, 480), ModelFailed("the endpoint answered 429")
         page = open_page(server, visit, "/memory")
         expect(page.get_by_role("progressbar", name="Semantic indexing")).to_be_visible()
         expect(page.get_by_text("120 of 480 passages")).to_be_visible()
         expect(page.get_by_text("answered 429")).to_be_visible()
         screenshot(page, "memory-reading")
-        beside.stands, beside.problem = (0, 0), None
+        embedding.stands, embedding.problem = (0, 0), None
         expect(page.get_by_role("progressbar")).to_have_count(0)
 
 
@@ -111,14 +111,14 @@ def test_a_title_derived_from_the_text_changes_with_it(tmp_path: Path, visit: Vi
 
 
 @pytest.mark.promise("P-MEM-5")
-@pytest.mark.parametrize("told", [True, False], ids=["told at once", "told when saving"])
+@pytest.mark.parametrize("live", [True, False], ids=["by event", "when saving"])
 def test_an_edit_conflict_shows_the_text_of_the_other_device(
-    tmp_path: Path, visit: Visit, screenshot: Screenshot, told: bool
+    tmp_path: Path, visit: Visit, screenshot: Screenshot, live: bool
 ) -> None:
     with start_server(tmp_path) as server:
         server.engine.do(RememberItem("mem-1", "The key is under the pot."))
         page = open_page(server, visit, "/memory/mem-1")
-        if not told:
+        if not live:
             page.route("**/api/stream*", lambda route: route.abort())
             page.reload()
         page.get_by_role("button", name="Edit").click()
@@ -126,7 +126,7 @@ def test_an_edit_conflict_shows_the_text_of_the_other_device(
         mine.fill("Ann has the key.")
         server.engine.do(ReviseItem("mem-1", text="The key is under the mat."))
         form = page.get_by_role("dialog")
-        if not told:
+        if not live:
             form.get_by_role("button", name="Save").click()
         newer = form.get_by_role("alert")
         expect(newer).to_contain_text("under the mat")

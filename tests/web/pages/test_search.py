@@ -32,8 +32,8 @@ def test_more_results_can_be_loaded(tmp_path: Path, visit: Visit) -> None:
     count = 70
     with start_server(tmp_path) as server:
         now = datetime.now(UTC)  # noqa: TID251 - the browser's clock is this one
-        said = [imported_message(n, "The heron stood there. ", now) for n in range(count)]
-        import_messages(server.engine, said)
+        messages = [imported_message(n, "The heron stood there. ", now) for n in range(count)]
+        import_messages(server.engine, messages)
         server.running.remembering.remember()
         page = open_page(server, visit, "/search?q=heron&mode=text")
         expect(page.get_by_text("Top 50 results")).to_be_visible()
@@ -51,9 +51,9 @@ def test_the_address_contains_the_search_filters(
         page = open_page(
             server, visit, "/search?q=cello&role=user&since=2025-09-01&before=2025-09-30"
         )
-        said = page.locator("#results a")
-        expect(said.first).to_be_visible()
-        for words in said.all_inner_texts():
+        results = page.locator("#results a")
+        expect(results.first).to_be_visible()
+        for words in results.all_inner_texts():
             assert words.startswith("You")
             assert "Sept 2025" in words
 

@@ -59,7 +59,7 @@ def test_a_device_can_be_renamed_and_removed(tmp_path: Path, visit: Visit) -> No
         page = open_page(server, visit, "/devices")
         page.get_by_label("Actions for", exact=False).last.click()
         page.get_by_role("menuitem", name="Rename").click()
-        page.get_by_label("Name").fill("Old phone")
+        page.get_by_label("Name", exact=True).fill("Old phone")
         page.get_by_role("dialog").get_by_role("button", name="Rename").click()
         page.get_by_label("Actions for Old phone").click()
         page.get_by_role("menuitem", name="Remove").click()
@@ -84,7 +84,7 @@ def test_a_chosen_theme_survives_a_reload(tmp_path: Path, visit: Visit) -> None:
         page.get_by_text("Moss", exact=True).click()
         page.get_by_text("Dark", exact=True).click()
         page.reload()
-        page.get_by_role("heading", name="Settings").wait_for()
+        page.get_by_role("heading", name="Settings", level=1).wait_for()
         kept = page.evaluate("({...document.documentElement.dataset})")
         assert (kept["theme"], kept["mode"]) == ("moss", "dark")
 

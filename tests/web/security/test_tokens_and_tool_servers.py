@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from everloop.thread.turns.tool_servers import ToolServer
 from playwright.sync_api import expect
 from tests.adapters.test_mcp_client import GONE, PATIENCE_S, SMALL
 from tests.web.conftest import Screenshot, Visit
@@ -11,7 +12,6 @@ from tests.web.pages.test_accessibility import axe_violations, small_touch_targe
 from tests.web.servers import start_server
 
 from everloop.access import credentials
-from everloop.thread.turns.tool_servers import ToolServer
 
 pytestmark = pytest.mark.xdist_group("web")
 

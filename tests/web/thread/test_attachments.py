@@ -11,7 +11,7 @@ from tests.web.thread.test_thread import say
 
 from everloop.app import USER
 from everloop.thread.model.commands import HOME
-from everloop.thread.service import Letter
+from everloop.thread.service import OutgoingMessage
 
 pytestmark = pytest.mark.xdist_group("web")
 
@@ -110,7 +110,7 @@ def test_a_missing_image_is_reported(tmp_path: Path, visit: Visit, screenshot: S
     with start_server(tmp_path) as server:
         kept = server.running.files.keep("cat.png", "image/png", [PICTURE.read_bytes()])
         server.running.talk.home(USER)
-        server.running.talk.send(HOME, Letter("Look.", (kept,)), USER)
+        server.running.talk.send(HOME, OutgoingMessage("Look.", (kept,)), USER)
         server.running.files.path(kept.digest).unlink()
         page = visit(server.link())
         expect(page.locator("[data-role=user]")).to_contain_text("cat.png can\u2019t be displayed")

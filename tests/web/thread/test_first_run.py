@@ -1,8 +1,7 @@
-"""The first minute: from an empty home to a first useful answer, in steps and seconds of a person.
+"""First run: from an empty data home to a useful answer within a minute.
 
-Seconds of a person are counted, not waited for: what there is to read before the answer is there,
-at a usual pace, and each thing that is done. The programme's own time is added on a quiet machine,
-in `make soak`.
+The time of a person is estimated from the words to read and the steps to take. The time of the
+program is checked on an otherwise idle machine, in `make soak`.
 """
 
 import sys
@@ -19,9 +18,9 @@ pytestmark = pytest.mark.xdist_group("web")
 
 MINUTE_S = 60.0
 STEPS_MAX = 3
-WORDS_A_SECOND = 4.0  # 240 a minute, as grown-ups read plain text
-STEP_S = 3.0  # to decide, to find it, to press it
-OURS_S = 15.0  # of the minute: to start, to show the page, to ask the model
+WORDS_A_SECOND = 4.0  # average reading speed of adults
+STEP_S = 3.0  # to decide, find and click
+PROGRAM_S = 15.0  # for starting, loading the page and calling the model
 OFFLINE = {"EVERLOOP_MODELS_NARRATIVE": "offline", "EVERLOOP_MODELS_CLASSIFIER": "offline"}
 PLAN = "Gladly. Tell me the three things that must not be forgotten, and when you are free."
 
@@ -84,12 +83,12 @@ def test_a_new_user_gets_a_useful_answer_within_a_minute(
         asked = model.asked[0].body["messages"][-1]["content"]
     assert "Help me plan the week" in str(asked)
     assert len(new_user.steps) <= STEPS_MAX
-    assert new_user.seconds <= MINUTE_S - OURS_S
+    assert new_user.seconds <= MINUTE_S - PROGRAM_S
     with capsys.disabled():
-        said = f"{len(new_user.steps)} steps, {new_user.words} words"
-        told = f"{said}, {new_user.seconds:.0f} s of a person, {took:.1f} s of ours"
-        sys.stdout.write(f"\nfirst run: {told}\n")
-    assert took <= OURS_S or not soaking
+        effort = f"{len(new_user.steps)} steps, {new_user.words} words"
+        summary = f"{effort}, {new_user.seconds:.0f} s for a person, {took:.1f} s for the program"
+        sys.stdout.write(f"\nfirst run: {summary}\n")
+    assert took <= PROGRAM_S or not soaking
 
 
 def test_without_a_model_the_first_answer_says_so_and_what_to_do(
@@ -103,4 +102,4 @@ def test_without_a_model_the_first_answer_says_so_and_what_to_do(
         screenshot(page, "first-answer-offline")
     assert "not a language model" in answer
     assert len(new_user.steps) <= STEPS_MAX
-    assert new_user.seconds <= MINUTE_S - OURS_S
+    assert new_user.seconds <= MINUTE_S - PROGRAM_S

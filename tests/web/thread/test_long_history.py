@@ -12,7 +12,7 @@ from tests.web.servers import Server, start_server
 pytestmark = pytest.mark.xdist_group("pages")
 
 MANY = 100_000
-UPWARDS = """() => {  // the page may still be on its way to the end: go up until it stays there
+SCROLL_TO_TOP = """() => {  // the page may still scroll down: repeat until it stays
   const list = document.querySelector('.history');
   const there = list.scrollTop === 0 && list.querySelector('button[aria-expanded=false]');
   window.__calm = there ? (window.__calm ?? 0) + 1 : 0;
@@ -27,11 +27,11 @@ def fill(server: Server, messages: int, *, days: int) -> datetime:
     end = datetime.now(UTC).replace(microsecond=0)  # noqa: TID251 - the browser's clock is this one
     step = timedelta(days=days) / messages
     words = "Some words that were said. "
-    said = [
+    imported = [
         imported_message(number, words, end - step * (messages - number))
         for number in range(messages)
     ]
-    import_messages(server.engine, said)
+    import_messages(server.engine, imported)
     return end
 
 
@@ -64,7 +64,7 @@ def test_older_days_are_collapsed_and_can_be_expanded(
         end = fill(server, 2_000, days=400)
         page = visit(server.link())
         expect(page.get_by_text("Message 1999.")).to_be_visible()
-        page.wait_for_function(UPWARDS)
+        page.wait_for_function(SCROLL_TO_TOP)
         folded = page.locator("button[aria-expanded=false]", has_text="messages")
         expect(folded.first).to_be_visible()
         screenshot(page, "thread-folded")

@@ -39,7 +39,7 @@ def test_the_page_can_be_installed(tmp_path: Path, visit: Visit) -> None:
         page.wait_for_function("() => navigator.serviceWorker.controller !== null")
         browser: Any = page.context.new_cdp_session(page)
         found = browser.send("Page.getInstallabilityErrors")["installabilityErrors"]
-        kept = {one["errorId"] for one in found} - {"in-incognito"}  # as every journey is
+        kept = {one["errorId"] for one in found} - {"in-incognito"}  # every test context is
         assert kept == set()
         manifest = browser.send("Page.getAppManifest")
         assert manifest["errors"] == []

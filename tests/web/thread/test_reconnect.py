@@ -11,27 +11,27 @@ from tests.web.tcp_proxy import proxy_to
 
 from everloop.app import USER
 from everloop.thread.model.events import AnswerGiven
-from everloop.thread.service import Letter
+from everloop.thread.service import OutgoingMessage
 
 pytestmark = pytest.mark.xdist_group("web")
 
-TRUTH_MS = 1_000
-STEP_MS = 100  # of the page's time
-STEP_WAIT_MS = 2_000  # of ours: what the way to the engine and back may take on a busy machine
-BEATS_MISSED_MS = 50_000
+UPDATE_MS = 1_000
+STEP_MS = 100  # of the page's fake time
+STEP_WAIT_MS = 2_000  # real time for a round trip on a busy machine
+HEARTBEATS_MISSED_MS = 50_000
 HOUR_S = 3_600
-TIMED = """([wakes, words]) => {
-  window.__took = new Promise((told) => addEventListener(wakes, () => {
+MEASURE_UPDATE = """([wakes, words]) => {
+  window.__took = new Promise((resolve) => addEventListener(wakes, () => {
     const woke = performance.now();
     const look = () => {
       const seen = document.querySelector('.history')?.innerText.includes(words);
-      if (seen || performance.now() - woke > 20_000) told(performance.now() - woke);
+      if (seen || performance.now() - woke > 20_000) resolve(performance.now() - woke);
       else requestAnimationFrame(look);
     };
     look();
   }, { once: true, capture: true }));
 }"""
-ASLEEP = """() => {  // as a phone does it: hidden, an hour passes, seen again
+SIMULATE_SLEEP = """() => {  // like a phone: hidden, an hour passes, visible again
   const clock = Date.now.bind(Date);
   const seen = (state) => {
     Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => state });
@@ -44,7 +44,7 @@ ASLEEP = """() => {  // as a phone does it: hidden, an hour passes, seen again
 
 def exchange(server: Server, words: str) -> None:
     """Send a message from another device and wait for its answer."""
-    sent = server.running.talk.send("home", Letter(words), USER)
+    sent = server.running.talk.send("home", OutgoingMessage(words), USER)
     for fact in server.engine.follow(after=0):
         if isinstance(fact.event, AnswerGiven) and fact.event.turn_id == sent.turn_id:
             return
@@ -55,20 +55,20 @@ def page_time_until(page: Page, words: str) -> int:
 
     For wall-clock time, see `update_time`.
     """
-    for passed in range(0, 10 * TRUTH_MS, STEP_MS):
+    for passed in range(0, 10 * UPDATE_MS, STEP_MS):
         try:
             page.get_by_text(words).wait_for(timeout=STEP_WAIT_MS)
         except TimeoutError:
             page.clock.run_for(STEP_MS)
         else:
             return passed
-    return 10 * TRUTH_MS
+    return 10 * UPDATE_MS
 
 
 def update_time(page: Page, said: pytest.CaptureFixture[str], way: str) -> float:
     took = float(page.evaluate("window.__took"))
     with said.disabled():
-        sys.stdout.write(f"\ntrue after waking ({way}): {took:.0f} ms\n")
+        sys.stdout.write(f"\nup to date after waking ({way}): {took:.0f} ms\n")
     return took
 
 
@@ -82,13 +82,13 @@ def test_a_phone_that_slept_is_up_to_date_within_a_second_despite_a_dead_connect
         exchange(server, "Good night")
         page = visit(server.link(proxy.port))
         expect(page.get_by_text("Before the night.")).to_be_visible()
-        page.evaluate(ASLEEP)
-        page.evaluate(TIMED, ["visibilitychange", "At dawn."])
+        page.evaluate(SIMULATE_SLEEP)
+        page.evaluate(MEASURE_UPDATE, ["visibilitychange", "At dawn."])
         proxy.fall_silent()
         exchange(server, "Good morning")
         page.evaluate("window.__wake()")
         took = update_time(page, capsys, "an hour later")
-        assert took <= TRUTH_MS or not soaking
+        assert took <= UPDATE_MS or not soaking
         expect(page.locator("article.message")).to_have_count(4)
 
 
@@ -99,13 +99,13 @@ def test_a_device_is_up_to_date_within_a_second_of_being_online_again(
         exchange(server, "Here it begins")
         page = visit(server.link())
         expect(page.get_by_text("Before the tunnel.")).to_be_visible()
-        page.evaluate(TIMED, ["online", "After the tunnel."])
+        page.evaluate(MEASURE_UPDATE, ["online", "After the tunnel."])
         page.context.set_offline(True)
         expect(page.get_by_text("No connection to Everloop.")).to_be_visible()
         exchange(server, "Still there?")
         page.context.set_offline(False)
         took = update_time(page, capsys, "online again")
-        assert took <= TRUTH_MS or not soaking
+        assert took <= UPDATE_MS or not soaking
 
 
 def test_a_page_reloads_within_a_second_of_waking(tmp_path: Path, visit: Visit) -> None:
@@ -118,12 +118,12 @@ def test_a_page_reloads_within_a_second_of_waking(tmp_path: Path, visit: Visit) 
         page.clock.install()
         page.goto(server.link(proxy.port))
         expect(page.get_by_text("Before the night.")).to_be_visible()
-        page.evaluate(ASLEEP)
+        page.evaluate(SIMULATE_SLEEP)
         proxy.fall_silent()
         exchange(server, "Good morning")
         page.clock.pause_at(page.evaluate("Date.now() / 1000") + HOUR_S)
         page.evaluate("window.__wake()")
-        assert page_time_until(page, "At dawn.") <= TRUTH_MS
+        assert page_time_until(page, "At dawn.") <= UPDATE_MS
 
 
 def test_a_stream_without_heartbeats_is_reconnected(tmp_path: Path, visit: Visit) -> None:
@@ -139,6 +139,6 @@ def test_a_stream_without_heartbeats_is_reconnected(tmp_path: Path, visit: Visit
         proxy.fall_silent()
         exchange(server, "Anybody?")
         expect(page.locator("article.message")).to_have_count(2)
-        page.clock.run_for(BEATS_MISSED_MS)
+        page.clock.run_for(HEARTBEATS_MISSED_MS)
         expect(page.get_by_text("After the silence.")).to_be_visible()
         expect(page.locator("article.message")).to_have_count(4)

@@ -22,36 +22,36 @@ from everloop.thread.model.events import MessageImported
 pytestmark = pytest.mark.xdist_group("web")
 
 MANY = 100_000
-LATELY = 20_000  # of them within the last hours, so that they stand in full
+RECENT = 20_000  # of them within the last hours, so that they stand in full
 DAYS = 1_000
 NODES_MAX = 6_000
 HEAP_MAX = 60_000_000
 FRAME_MS = (
     16  # a key takes no less; where it takes longer when nothing happens, the machine is busy
 )
-TICK_S = 0.005  # two hundred tokens in a second
+TOKEN_S = 0.005  # two hundred tokens in a second
 LATENCY_MS = 50
 LONGEST_MS = 150  # of CPU: what keeps one from hearing a finger
 FREEZE_MS = 500  # a frame of a jump, on the wall
-SCROLLED = """(way) => new Promise((told) => {  // a finger's flick in each frame, for three seconds
+SCROLL = """(direction) => new Promise((resolve) => {  // scroll in every frame, for three seconds
   const list = document.querySelector('.history') ?? document.scrollingElement;
   const frames = [], began = performance.now();
   let last = began;
   const step = (now) => {
     frames.push(now - last);
     last = now;
-    list.scrollBy(0, 120 * way);
+    list.scrollBy(0, 120 * direction);
     if (now - began < 3000) requestAnimationFrame(step);
-    else told(frames.slice(1));
+    else resolve(frames.slice(1));
   };
   requestAnimationFrame(step);
 })"""
-BARE = """() => {
+BARE_PAGE = """() => {
   const all = Array.from({ length: 2000 }, (_, at) => `<p>Message ${at}</p>`).join('');
   document.body.innerHTML = `<div class="history" style="height:80vh;overflow:auto">${all}</div>`;
 }"""
-PAINTED = """() => new Promise((told) =>
-  requestAnimationFrame(() => requestAnimationFrame(() => requestIdleCallback(told))))"""
+WAIT_FOR_PAINT = """() => new Promise((resolve) =>
+  requestAnimationFrame(() => requestAnimationFrame(() => requestIdleCallback(resolve))))"""
 WATCH_KEYS = """() => {
   window.__keys = [];
   new PerformanceObserver((list) => {
@@ -59,14 +59,14 @@ WATCH_KEYS = """() => {
       if (e.name === 'keydown') window.__keys.push(e.duration);
   }).observe({ type: 'event', durationThreshold: 16, buffered: false });
 }"""
-JUMPED = """(day) => new Promise((told) => {
+JUMP = """(day) => new Promise((resolve) => {
   const began = performance.now();
   let last = began, longest = 0;
   const step = (now) => {
     longest = Math.max(longest, now - last);
     last = now;
     const there = document.querySelector(`.history article time[datetime^="${day}"]`);
-    if (there || now - began > 60_000) told({ there: !!there, took: now - began, longest });
+    if (there || now - began > 60_000) resolve({ there: !!there, took: now - began, longest });
     else requestAnimationFrame(step);
   };
   requestAnimationFrame(step);
@@ -108,7 +108,7 @@ class FastModel:
         while not self.enough.is_set():
             self.rounds += 1
             for piece in PIECES:
-                due += TICK_S
+                due += TOKEN_S
                 yield piece
                 yield TimedEvent(due)
         yield from ("The end.", Usage(self.name, tokens_in=1, tokens_out=1), Finish("stop"))
@@ -137,8 +137,8 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _said(number: int, end: datetime) -> MessageImported:
-    long_ago = timedelta(days=DAYS) * (1 - number / (MANY - LATELY))
-    ago = timedelta(seconds=MANY - number) if number >= MANY - LATELY else timedelta(1) + long_ago
+    long_ago = timedelta(days=DAYS) * (1 - number / (MANY - RECENT))
+    ago = timedelta(seconds=MANY - number) if number >= MANY - RECENT else timedelta(1) + long_ago
     return imported_message(number, "Some *words* that were `said`. ", end - ago)
 
 
@@ -165,8 +165,8 @@ def baseline_frames(visit: Visit, server: Server) -> list[float]:
     """Frame durations of a bare page that only scrolls, as a baseline."""
     bare = visit(f"{server.address}/icon.svg")
     bare.goto("about:blank")
-    bare.evaluate(BARE)
-    frames: list[float] = bare.evaluate(SCROLLED, 1)
+    bare.evaluate(BARE_PAGE)
+    frames: list[float] = bare.evaluate(SCROLL, 1)
     bare.close()
     return frames
 
@@ -180,8 +180,8 @@ def test_a_hundred_thousand_messages_scroll_smoothly(
         expect(page.get_by_text(f"Message {MANY - 1}.")).to_be_visible()
         _, before = memory_use(page)
         with trace_cpu(page) as work:
-            up, slow = frame_stats(page.evaluate(SCROLLED, -1))
-            down, _ = frame_stats(page.evaluate(SCROLLED, 1))
+            up, slow = frame_stats(page.evaluate(SCROLL, -1))
+            down, _ = frame_stats(page.evaluate(SCROLL, 1))
         nodes, heap = memory_use(page)
         log_line(
             capsys,
@@ -208,7 +208,7 @@ def test_a_jump_to_an_old_date_does_not_freeze_the_page(
         page.get_by_role("button", name="Go to date").click()  # only now is there one
         page.locator("input[type=date]").wait_for(state="attached")
         with trace_cpu(page) as work:
-            jumped = page.evaluate(JUMPED, day)
+            jumped = page.evaluate(JUMP, day)
         nodes, heap = memory_use(page)
         log_line(
             capsys,
@@ -228,7 +228,7 @@ def typing_latencies(page: Page, letters: str) -> list[float]:
     """The latency of each key press until its letter was painted."""
     page.evaluate("window.__keys = []")
     page.get_by_label("Write a message").press_sequentially(letters, delay=40)
-    page.evaluate(PAINTED)
+    page.evaluate(WAIT_FOR_PAINT)
     slow: list[float] = page.evaluate("window.__keys")
     quick = [float(FRAME_MS)] * (len(letters) - len(slow))  # those it does not tell of
     return sorted(quick + slow)
