@@ -60,7 +60,7 @@ class School:
         self._do_many = engine.do_many
         _fill(self, lessons, memories)
 
-    def herald(self, *, recording: bool = True) -> ManifestBuilder:
+    def manifests(self, *, recording: bool = True) -> ManifestBuilder:
         """What puts manifests together; without recording, to measure all the rest."""
         return ManifestBuilder(
             self.log,
@@ -81,7 +81,7 @@ def whole(shop: Workshop, *, lessons: int, memories: int, recording: bool) -> Ou
     name, more = ("manifest-recorded", ", recorded") if recording else ("manifest", "")
     title = f"manifest{more}, among {lessons:,} lessons and {memories:,} memories"
     claim = Claim(name, title, "", "ms", "at most", goal=GOAL_MS, note=OWN_TIME)
-    act = _asked(_school(shop, lessons, memories).herald(recording=recording))
+    act = _asked(_school(shop, lessons, memories).manifests(recording=recording))
     for _ in shelves.questions():
         act()
     return bounded(claim, [own_ms(act) for _ in range(10 * shop.pace(share=0.3)["rounds"])])
@@ -94,8 +94,8 @@ def growth(shop: Workshop, *, few: int, many: int) -> Outcome:
     small, large = _school(shop, few, 0), _school(shop, many, 0)
     wish = ManifestRequest(memory_query="")
     rounds = race(
-        _told(large.herald(recording=False), wish),
-        _told(small.herald(recording=False), wish),
+        _told(large.manifests(recording=False), wish),
+        _told(small.manifests(recording=False), wish),
         **shop.pace(share=0.3),
     )
     return dearer(claim, rounds)
@@ -106,7 +106,7 @@ def opening(shop: Workshop, *, lessons: int) -> Outcome:
     title = f"first manifest of a process, among {lessons:,} lessons"
     claim = Claim("manifest-first", title, "", "ms", "at most", goal=200, note=OWN_TIME)
     school = _school(shop, lessons, 0)
-    heralds = [school.herald(recording=False) for _ in range(5)]
+    heralds = [school.manifests(recording=False) for _ in range(5)]
     found = [own_ms(partial(each.build, ManifestRequest(), by=USER)) for each in heralds]
     return bounded(claim, found)
 
@@ -139,21 +139,21 @@ def _school(shop: Workshop, lessons: int, memories: int) -> School:
     return _schools[key]
 
 
-def _asked(herald: ManifestBuilder) -> Callable[[], int]:
+def _asked(manifests: ManifestBuilder) -> Callable[[], int]:
     """A manifest with the next question."""
     texts = cycle(shelves.questions())
 
     def act() -> int:
-        found = herald.build(ManifestRequest(memory_query=next(texts)), by=USER)
+        found = manifests.build(ManifestRequest(memory_query=next(texts)), by=USER)
         require(len(found.lessons) == 5 and len(found.memories) == 5, "a manifest was not full")
         return 1
 
     return act
 
 
-def _told(herald: ManifestBuilder, wish: ManifestRequest) -> Rate:
+def _told(manifests: ManifestBuilder, wish: ManifestRequest) -> Rate:
     def act() -> int:
-        found = herald.build(wish, by=USER)
+        found = manifests.build(wish, by=USER)
         require(len(found.lessons) == 5, "a manifest was not full")
         return 1
 

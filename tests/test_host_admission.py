@@ -73,7 +73,7 @@ def test_with_admit_hosts_granted_no_host_is_admitted(engine: Engine) -> None:
 
 
 def test_a_host_cannot_grant_itself_access(engine: Engine) -> None:
-    with pytest.raises(Forbidden, match="may not say who may ask"):
+    with pytest.raises(Forbidden, match="may not grant or revoke access"):
         engine.do(GrantAudience(HOST, ("*",)), by=Context(actor=HOST))
 
 

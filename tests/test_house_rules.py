@@ -1,17 +1,24 @@
 """House rules, as ordinary tests: what no tool checks for us and every file must keep."""
 
 import ast
+import importlib
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from everloop.app import DECIDERS
+
 ROOT = Path(__file__).parents[1]
 NOT_OURS = {"node_modules", "build", "dist", "htmlcov", "__pycache__"}
 NAMELESS = {"utils", "helpers", "common", "misc", "base", "core", "manager"}
-LINES_MAX = 400
+LINES_MAX = 600
+FOLDER_MODULES_MAX = 15
+PURE = "Deciding and folding are pure"
+HIDDEN_IMPORT = re.compile(r"""import_module\(\s*["']everloop""")
 # Written so that this file does not contain what it looks for.
 REGISTRY = re.compile(
     r"py(?:pi)\.(?:org|io)|python(?:hosted)|registry\.(?:npmjs|yarnpkg)|npm(?:mirror)"
@@ -96,6 +103,62 @@ def test_no_source_file_is_too_long_to_read() -> None:
     sources = [path for path in MODULES if path.is_relative_to(ROOT / "src")]
     long = [path for path in sources if len(path.read_text().splitlines()) > LINES_MAX]
     assert _names(long) == []
+
+
+def test_no_folder_holds_too_many_modules_to_survey() -> None:
+    suffixes = {".py", ".ts", ".svelte"}
+    found = [path for path in FILES if path.suffix in suffixes and path.stem != "__init__"]
+    ours = [path for path in found if path.parts[len(ROOT.parts)] in ("src", "tests", "web")]
+    counts = Counter(path.parent for path in ours)
+    assert _names([folder for folder, count in counts.items() if count > FOLDER_MODULES_MAX]) == []
+
+
+def _guarded() -> list[str]:
+    """The patterns of modules that the import contract keeps pure."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (pure,) = [one for one in contracts["contracts"] if one["name"] == PURE]
+    return [_pattern(each) for each in pure["source_modules"]]
+
+
+def _pattern(wildcard: str) -> str:
+    """A module pattern of import-linter as a regular expression."""
+    parts = {"**": r"\w+(\.\w+)*", "*": r"\w+"}
+    return r"\.".join(parts.get(part, part) for part in wildcard.split("."))
+
+
+def test_every_decision_lies_in_a_module_that_the_purity_contract_guards() -> None:
+    guarded = _guarded()
+    modules = {each.decide.__module__ for each in DECIDERS}
+    modules |= {each.fold.evolve.__module__ for each in DECIDERS}
+    loose = [one for one in modules if not any(re.fullmatch(each, one) for each in guarded)]
+    assert sorted(loose) == []
+
+
+PACKAGES = [
+    path for path in MODULES if path.name == "__init__.py" and "lazy_exports" in path.read_text()
+]
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: path.parent.name)
+def test_a_package_exports_what_it_shows_to_type_checkers(path: Path) -> None:
+    name = ".".join(path.parent.relative_to(ROOT / "src").parts)
+    package = importlib.import_module(name)
+    shown = {
+        alias.asname or alias.name
+        for block in ast.parse(path.read_text()).body
+        if isinstance(block, ast.If)
+        for line in block.body
+        if isinstance(line, ast.ImportFrom)
+        for alias in line.names
+    }
+    assert shown <= set(package.__all__)
+    assert all(hasattr(package, each) for each in package.__all__)
+
+
+def test_lazy_imports_of_our_own_modules_are_visible_to_the_linter() -> None:
+    """An `import_module` with a literal name would escape the import contracts."""
+    sources = [path for path in MODULES if path.is_relative_to(ROOT / "src")]
+    assert _names([path for path in sources if HIDDEN_IMPORT.search(path.read_text())]) == []
 
 
 def test_every_module_has_a_name_of_its_own() -> None:

@@ -52,7 +52,7 @@ def test_the_readme_does_what_it_says(
     (program,) = PYTHON.findall((FOLDER.parent / "README.md").read_text())
     exec(compile(program, "README.md", "exec"), {})  # noqa: S102 - our own page
     both, nothing = capsys.readouterr().out.splitlines()
-    assert both.count("Touched(") == 2
+    assert both.count("AffectedFact(") == 2
     assert nothing == "[]"
 
 

@@ -144,7 +144,7 @@ class Engine:
         return CrewService(self.log, self, self.lessons)
 
     @cached_property
-    def herald(self) -> ManifestBuilder:
+    def manifests(self) -> ManifestBuilder:
         """What tells a host's model what there is."""
         world, settings = self._world, self._settings
         outside = (world.clock, world.ids)

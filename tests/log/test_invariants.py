@@ -116,9 +116,10 @@ def test_replay_is_deterministic_in_another_process_with_another_hash_seed(
     here = repr([dumped(log, view.name) for view in ALL_VIEWS])
     log.close()
     program = (
-        "import pathlib, sys; from everloop.testing.deterministic import Stage;"
+        "import pathlib, sys; from everloop.testing.deterministic import DeterministicWorld;"
         "from tests.log.test_invariants import ALL_VIEWS, Sayings, Tally, dumped, rebuild;"
-        "log = Stage().open(pathlib.Path(sys.argv[1]), [Sayings(), Tally()]); rebuild(log);"
+        "log = DeterministicWorld().open(pathlib.Path(sys.argv[1]), [Sayings(), Tally()]);"
+        "rebuild(log);"
         "print(repr([dumped(log, view.name) for view in ALL_VIEWS]))"
     )
     root = Path(__file__).parents[2]

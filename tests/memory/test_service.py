@@ -83,8 +83,8 @@ def test_a_text_is_analysed_once_even_if_it_is_compared_several_times(
         analysed.append(("document", text))
         return document(text)
 
-    monkeypatch.setattr(detect, "terms_of", counted_terms_of)
-    monkeypatch.setattr(fts_index, "document", counted_document)
+    monkeypatch.setattr(detect, "comparison_terms", counted_terms_of)
+    monkeypatch.setattr(fts_index, "index_terms", counted_document)
 
     def do_after_others(command: Command, *, by: Context, request_id: str | None) -> Receipt:
         if others:  # somebody else is quicker

@@ -38,8 +38,8 @@ class Server:
     def link(self, port: int | None = None) -> str:
         """A pairing link for one device, perhaps through the port of a proxy."""
         engine = self.engine
-        code = credentials.new_code(
-            engine.log, engine.do, engine.world, USER, lives_s=CODE_LIFETIME_S
+        code = credentials.make_pairing_code(
+            engine.log, engine, engine.world, USER, lives_s=CODE_LIFETIME_S
         )
         return f"http://127.0.0.1:{port or self.port}/#pair={code}"
 

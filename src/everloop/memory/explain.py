@@ -54,7 +54,7 @@ class SearchPath(msgspec.Struct, frozen=True):
     verdict: WhyNot
 
     @property
-    def is_found(self) -> bool:
+    def found(self) -> bool:
         """Whether the item is among the results."""
         return self.verdict.reason == "here"
 

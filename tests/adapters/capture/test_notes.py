@@ -97,7 +97,7 @@ def test_a_page_without_front_matter_is_a_list() -> None:
 
 
 def test_invalid_front_matter_is_rejected() -> None:
-    with pytest.raises(Invalid, match="not closed"):
+    with pytest.raises(Invalid, match="no end"):
         guidance_entries("---\nname: x\n", name="x.md", scope="user")
 
 

@@ -212,10 +212,10 @@ def test_only_our_own_key_is_sent_whatever_the_environment_holds() -> None:
     with fake_service() as service:
         programme = (
             "from everloop.adapters.models.provider import ProviderModel, Service\n"
-            "from everloop.completion import says, whole\n"
+            "from everloop.completion import text_message, read_completion\n"
             "from everloop.ports import Params, Prompt\n"
             f"model = ProviderModel(Service('anthropic', {service.url!r}, {KEY!r}), 'claude')\n"
-            "whole(model.generate(Prompt((says('user', 'Hi'),)), Params()))\n"
+            "read_completion(model.generate(Prompt((text_message('user', 'Hi'),)), Params()))\n"
         )
         other = {"ANTHROPIC_AUTH_TOKEN": "other", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
         child = [sys.executable, "-c", programme]
@@ -230,11 +230,12 @@ def test_a_forked_process_can_call_models() -> None:
         programme = (
             "import os\n"
             "from everloop.adapters.models.provider import ProviderModel, Service\n"
-            "from everloop.completion import says, whole\n"
+            "from everloop.completion import text_message, read_completion\n"
             "from everloop.ports import Params, Prompt\n"
             "def ask():\n"
             f"    model = ProviderModel(Service('ollama', '{service.url}/v1'), 'llama3.2')\n"
-            "    whole(model.generate(Prompt((says('user', 'Hi'),)), Params(timeout_s=30)))\n"
+            "    prompt = Prompt((text_message('user', 'Hi'),))\n"
+            "    read_completion(model.generate(prompt, Params(timeout_s=30)))\n"
             "ask()\n"
             "child = os.fork()\n"
             "if not child:\n"

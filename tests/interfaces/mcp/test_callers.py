@@ -74,5 +74,5 @@ def test_with_admit_hosts_granted_a_new_host_sees_nothing(settings: Settings) ->
         closed = Settings(home=settings.home, memory=settings.memory, doors=doors)
         with connect_to(make_tool_context(engine, closed, run="mcp-run")) as mcp_client:
             answer = mcp_client.call("browse", what="memories", scope="user")
-        assert "nobody has let agent:test-host in" in answer["notices"][0]
+        assert "agent:test-host has no access to any scope" in answer["notices"][0]
         assert engine.log.head == 0

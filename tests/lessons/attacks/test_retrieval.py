@@ -45,7 +45,7 @@ def test_poisoned_lessons_rank_high_but_are_labelled_and_never_promoted(
     assert share([lesson.lesson_id for lesson in raw], poison) > 0.4  # the attack works as such
     assert {one.status for one in raw if one.lesson_id in poison} == {Status.PENDING}
     relied_on = ManifestRequest(statuses=("promoted",), lesson_limit=100, record=False)
-    told = harness.engine.herald.build(relied_on, by=USER)
+    told = harness.engine.manifests.build(relied_on, by=USER)
     shown = [each.lesson.lesson_id for each in told.lessons]
     assert len(shown) == len(TASKS) * HONEST
     assert share(shown, poison) == 0.0

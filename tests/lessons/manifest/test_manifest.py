@@ -57,7 +57,7 @@ def shown(manifest: Manifest) -> list[str]:
 
 
 def assembled(engine: Engine, by: Context = USER, **wish: Any) -> Manifest:
-    return engine.herald.build(ManifestRequest(**wish), by=by)
+    return engine.manifests.build(ManifestRequest(**wish), by=by)
 
 
 def test_lessons_come_last_used_first_then_newest_then_by_id(
@@ -190,10 +190,10 @@ def test_a_failed_memory_search_leaves_its_section_empty_and_is_counted(
 
     teach(engine, "a")
     outside = (stage.clock, stage.ids)
-    herald = ManifestBuilder(
+    manifests = ManifestBuilder(
         engine.log, engine, Broken, outside, LessonSettings(), ManifestSettings()
     )
-    manifest = herald.build(ManifestRequest(memory_query="bees"), by=USER)
+    manifest = manifests.build(ManifestRequest(memory_query="bees"), by=USER)
     assert shown(manifest) == ["a"]
     assert (manifest.memories, manifest.stats.memory_failures) == ((), 1)
     assert "no memory for user" in manifest.stats.notes[0]
@@ -209,7 +209,7 @@ def test_a_failed_record_is_counted_and_the_manifest_is_still_returned(
 
     teach(engine, "a")
     outside = (stage.clock, stage.ids)
-    herald = ManifestBuilder(
+    manifests = ManifestBuilder(
         engine.log,
         FunctionBus(do),
         lambda: engine.memory,
@@ -217,7 +217,7 @@ def test_a_failed_record_is_counted_and_the_manifest_is_still_returned(
         LessonSettings(),
         ManifestSettings(),
     )
-    manifest = herald.build(ManifestRequest(), by=USER)
+    manifest = manifests.build(ManifestRequest(), by=USER)
     assert (shown(manifest), manifest.stats.record_failures) == (["a"], 1)
     assert len(list(engine.log.read(f"context:{manifest.context_id}"))) == 1
 

@@ -20,7 +20,7 @@ class Meanwhile(BackupRotation):
         super().__init__(log.file, folder, BackupPlan(), ManualClock())
         self._happens = happens
 
-    def keep(self) -> int:
+    def make_and_get_head(self) -> int:
         """Append something derived from the first fact, then make the backup."""
         kept = super().make_and_get_head()
         if self._happens:

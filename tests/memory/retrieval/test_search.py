@@ -386,9 +386,9 @@ def test_why_and_why_not_work_for_the_past_and_for_other_branches(diary: Diary) 
     assert diary.keeper.why_not(USER, "later", words).reason == "branch"
     assert diary.keeper.why_not(USER, "later", words, branch="main").reason == "here"
     assert diary.keeper.why_not(USER, "item-0", words, branch="main").reason == "retired"
-    assert told("item-0", words, as_of=then).is_found
-    assert not told("item-0", words, branch="main").is_found
-    assert not told("later", words, branch="main", as_of=then).is_found
+    assert told("item-0", words, as_of=then).found
+    assert not told("item-0", words, branch="main").found
+    assert not told("later", words, branch="main", as_of=then).found
 
 
 def remember(diary: Diary, text: str, *, witnesses: tuple[str, ...] = ()) -> RememberResult:

@@ -52,13 +52,13 @@ def test_semantic_indexing_progress_is_shown_until_it_is_done(
         embedding = server.running.embedding
         assert embedding is not None
         assert embedding.idle.wait(WAIT_MS / 1_000)
-        embedding.stands, embedding.problem = (120, 480), ModelFailed("the endpoint answered 429")
+        embedding.progress, embedding.problem = (120, 480), ModelFailed("the endpoint answered 429")
         page = open_page(server, visit, "/memory")
         expect(page.get_by_role("progressbar", name="Semantic indexing")).to_be_visible()
         expect(page.get_by_text("120 of 480 passages")).to_be_visible()
         expect(page.get_by_text("answered 429")).to_be_visible()
         screenshot(page, "memory-reading")
-        embedding.stands, embedding.problem = (0, 0), None
+        embedding.progress, embedding.problem = (0, 0), None
         expect(page.get_by_role("progressbar")).to_have_count(0)
 
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from everloop.thread.turns.tool_servers import ToolServer
 from playwright.sync_api import expect
 from tests.adapters.test_mcp_client import GONE, PATIENCE_S, SMALL
 from tests.web.conftest import Screenshot, Visit
@@ -12,6 +11,7 @@ from tests.web.pages.test_accessibility import axe_violations, small_touch_targe
 from tests.web.servers import start_server
 
 from everloop.access import credentials
+from everloop.turns.tool_servers import ToolServer
 
 pytestmark = pytest.mark.xdist_group("web")
 
@@ -39,7 +39,7 @@ def test_a_token_is_shown_once_and_can_be_removed(
         sheet.get_by_label("Program name").fill("my-agent")
         sheet.get_by_role("button", name="Create token").click()
         token = sheet.locator("[data-token]").inner_text()
-        known = credentials.device_of(server.engine.log, token)
+        known = credentials.authenticate_device(server.engine.log, token)
         assert known is not None
         assert known.host == "my-agent"
         sheet.get_by_role("button", name="Copy command").click()
@@ -59,7 +59,7 @@ def test_a_token_is_shown_once_and_can_be_removed(
         page.get_by_role("button", name="Remove my-agent").click()
         page.get_by_role("dialog").get_by_role("button", name="Remove").click()
         expect(page.get_by_role("list", name="Access tokens")).to_have_count(0)
-        assert credentials.device_of(server.engine.log, token) is None
+        assert credentials.authenticate_device(server.engine.log, token) is None
 
 
 def test_an_invalid_program_name_is_rejected_in_the_form(tmp_path: Path, visit: Visit) -> None:

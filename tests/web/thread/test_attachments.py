@@ -108,8 +108,8 @@ def test_an_attachment_can_be_removed(tmp_path: Path, visit: Visit) -> None:
 
 def test_a_missing_image_is_reported(tmp_path: Path, visit: Visit, screenshot: Screenshot) -> None:
     with start_server(tmp_path) as server:
-        kept = server.running.files.keep("cat.png", "image/png", [PICTURE.read_bytes()])
-        server.running.talk.home(USER)
+        kept = server.running.files.store("cat.png", "image/png", [PICTURE.read_bytes()])
+        server.running.talk.home_thread(USER)
         server.running.talk.send(HOME, OutgoingMessage("Look.", (kept,)), USER)
         server.running.files.path(kept.digest).unlink()
         page = visit(server.link())

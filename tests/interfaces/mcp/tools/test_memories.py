@@ -280,7 +280,7 @@ def test_a_memory_of_another_scope_is_not_found(mcp_client: McpClient, engine: E
         mcp_client.error("zoom", scope="project:unheard-of", id="mem-a"),
     ):
         assert "no memory 'mem-a'" in said
-        assert "It is in 'project:zoo'; ask there." in said
+        assert "It is in 'project:zoo'; use that scope." in said
     missing = mcp_client.error("zoom", scope="user", id="mem-none")
     assert missing.endswith("no item 'mem-none'. Look up which there are.")
 
@@ -307,12 +307,12 @@ def test_lists_are_paginated(mcp_client: McpClient, engine: Engine) -> None:
 
 
 def test_too_much_text_is_refused(mcp_client: McpClient) -> None:
-    assert "too many" in mcp_client.error("remember", **TABS | {"text": "a " * 50_000})
+    assert "the limit is" in mcp_client.error("remember", **TABS | {"text": "a " * 50_000})
 
 
 def test_a_new_scope_gives_a_notice(mcp_client: McpClient) -> None:
     kept = mcp_client.call("remember", **TABS | {"scope": "project:brand-new"})
-    assert "'project:brand-new' is new here" in kept["notices"][0]
+    assert "'project:brand-new' is a new scope" in kept["notices"][0]
 
 
 def test_a_host_is_admitted_once(room: ToolContext, engine: Engine) -> None:

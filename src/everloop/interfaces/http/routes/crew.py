@@ -138,7 +138,7 @@ class Wanted(BaseModel):
 def manifest(wanted: Wanted, deps: Deps, by: ActorDep) -> ManifestOut:
     """Build the manifest that a host's model would get now. It is stored like every prompt."""
     wish = ManifestRequest(memory_query=wanted.query, record=False)
-    return ManifestOut.model_validate(deps.engine.herald.build(wish, by=by))
+    return ManifestOut.model_validate(deps.engine.manifests.build(wish, by=by))
 
 
 def _entry_out(found: FullEntry) -> WholeEntryOut:

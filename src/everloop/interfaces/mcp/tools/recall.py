@@ -108,7 +108,7 @@ class SearchTools:
             memory_only=Filter(scopes=where.scopes),
             scopes=where.scopes,
         )
-        made = self._room.engine.herald.build(wish, by=by)
+        made = self._room.engine.manifests.build(wish, by=by)
         return Shown(
             notices=list(made.stats.notes),
             text=made.text,

@@ -48,7 +48,7 @@ def assemble(host: RpcHost, asked: Assemble) -> dict[str, Any]:
         memory_limit=min(asked.memory_limit, PAGE_MAX),
         memory_only=parse_scope_filter(asked.memory_scope_filter),
     )
-    made = host.engine.herald.build(wish, by=host.by)
+    made = host.engine.manifests.build(wish, by=host.by)
     return {
         "active_lessons": [_lesson(shown) for shown in made.lessons],
         "memories": [_memory(shown) for shown in made.memories],

@@ -26,7 +26,7 @@ def test_doctor_verifies_an_intact_data_home(everloop: CommandLine) -> None:
     assert answer.code == 0
     assert {verdicts[topic] for topic in ("SQLite", "log", "views", "backup")} == {"fine"}
     drawn = everloop("doctor").out
-    assert "every digest verified" in drawn
+    assert "all verified" in drawn
     assert "Everloop is ready." in drawn
 
 

@@ -293,7 +293,7 @@ def test_a_search_caches_the_index_for_the_next_command(
     made = asked(memory, "bees")
     kept = memory.home / "vectors.arrays"
     assert not kept.exists(), "so few rows are as soon read as kept"
-    monkeypatch.setattr(passage_index, "SAVED_ROWS_MIN", len(TEXTS))
+    monkeypatch.setattr(passage_index, "SNAPSHOT_ROWS_MIN", len(TEXTS))
     assert texts(asked(memory, "bees")) == texts(made)
     assert kept.exists()
     assert texts(asked(memory, "bees")) == texts(made)

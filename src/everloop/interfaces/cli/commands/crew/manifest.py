@@ -28,7 +28,7 @@ def manifest(session: Session, args: Namespace) -> None:
             embed_before_search(
                 session, engine, SearchQuery(wish.memory_query, mode=wish.memory_mode)
             )
-        found = engine.herald.build(wish, by=command_context(session))
+        found = engine.manifests.build(wish, by=command_context(session))
         notes = [*found.stats.notes, *missing_grant_notes(engine, session.actor)]
     session.print_result(_shape(found, notes), lambda _: _draw(session, found, notes))
 

@@ -42,7 +42,7 @@ def explain(session: Session, args: Namespace) -> None:
             "item_id": item_id,
             "principal": principal,
             "question": question.text,
-            "found": found.is_found,
+            "found": found.found,
             "reason": found.verdict.reason,
             "steps": found.steps,
             "why": found.verdict.why,

@@ -91,7 +91,7 @@ def folder_scope(folder: str) -> str:
 def _session_start(engine: Engine, event: _HookEvent) -> str:
     """The context at the start of a session: lessons, skills, personas, teams."""
     wish = ManifestRequest(statuses=("promoted", "active"), scopes=event.scopes)
-    return engine.herald.build(wish, by=event.by).text
+    return engine.manifests.build(wish, by=event.by).text
 
 
 def _prompt(engine: Engine, event: _HookEvent) -> str:
@@ -112,7 +112,7 @@ def _prompt(engine: Engine, event: _HookEvent) -> str:
         personas=(),
         teams=(),
     )
-    return engine.herald.build(wish, by=event.by).text
+    return engine.manifests.build(wish, by=event.by).text
 
 
 def _capture(engine: Engine, event: _HookEvent) -> str:
