@@ -11,6 +11,7 @@ import pytest
 from everloop.adapters.machine import SystemMachine
 from everloop.adapters.models.discovery import DiscoveredModel
 from everloop.app import USER, Engine
+from everloop.background.health import HealthFile, TaskHealth
 from everloop.doctor import Doctor, Finding, check_open_log
 from everloop.errors import ModelFailed, Unavailable
 from everloop.log.model.facts import NoteWritten
@@ -319,3 +320,22 @@ def test_missing_attachments_are_counted(doctor_setup: DoctorSetup) -> None:
     assert (whole.verdict, whole.words) == ("fine", "2 attachments, none missing")
     assert torn.verdict == "attention"
     assert "1 of 2" in torn.words
+
+
+def test_without_a_server_background_tasks_wait(doctor_setup: DoctorSetup) -> None:
+    doctor_setup.note()
+    finding = doctor_setup.find("background")
+    assert (finding.verdict, "no server is running" in finding.words) == ("absent", True)
+
+
+def test_the_health_of_background_tasks_is_shown(doctor_setup: DoctorSetup) -> None:
+    doctor_setup.note()
+    file = HealthFile(doctor_setup.home / "everloop.health")
+    file.publish((TaskHealth("embedding", "running", done=3, total=8),))
+    finding = doctor_setup.find("background")
+    assert (finding.verdict, finding.words) == ("fine", "1 tasks run; embedding 3 of 8")
+    file.publish((TaskHealth("summaries", "failing", "the model is away", "Start Ollama."),))
+    finding = doctor_setup.find("background")
+    assert finding.verdict == "attention"
+    assert (finding.words, finding.next_step) == ("summaries: the model is away", "Start Ollama.")
+    file.close()

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from everloop.running import Running
 
 from everloop.access import credentials
 from everloop.app import USER, Engine
 from everloop.interfaces.http.app import application
-from everloop.running import Running
 from everloop.settings import Settings
 
 PLACE = Path(__file__).with_name("openapi.json")

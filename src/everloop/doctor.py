@@ -17,6 +17,8 @@ import msgspec
 from everloop.adapters.models.discovery import KEYED, DiscoveredModel, choose_model
 from everloop.adapters.models.offline import NAME as OFFLINE
 from everloop.app import Engine
+from everloop.background.health import SUFFIX as HEALTH
+from everloop.background.health import read_health
 from everloop.errors import EverloopError
 from everloop.log.integrity.verify import verify
 from everloop.log.maintenance.backup import list_backups
@@ -134,6 +136,7 @@ class Doctor:
             self._postgres,
             self._log,
             self._backups,
+            self._background,
             self._programs,
             self._agents,
             self._models,
@@ -232,6 +235,25 @@ class Doctor:
             yield Finding("backup", "attention", words, "everloop backup")
         else:
             yield Finding("backup", "fine", words)
+
+    def _background(self) -> Iterator[Finding]:
+        """Health of background tasks, as the processes that run them publish it."""
+        path = self._path()
+        if path is None:
+            return
+        tasks = [task for one in read_health(path.with_suffix(HEALTH)) for task in one.tasks]
+        if not tasks:
+            yield Finding("background", "absent", "no server is running; tasks wait for one")
+            return
+        failing = [task for task in tasks if task.state == "failing"]
+        for task in failing:
+            words = f"{task.name}: {task.problem}"
+            yield Finding("background", "attention", words, task.hint or "everloop serve")
+        busy = [f"{task.name} {task.done:,} of {task.total:,}" for task in tasks if task.total]
+        names = len({task.name for task in tasks if task.state in ("running", "standby")})
+        words = f"{names} tasks run" + (f"; {', '.join(busy)}" if busy else "")
+        if not failing:
+            yield Finding("background", "fine", words)
 
     def _postgres(self) -> Iterator[Finding]:
         yield self._server

@@ -12,6 +12,7 @@ from everloop.interfaces.http.dependencies import Dependencies
 from everloop.interfaces.http.errors import register_error_handlers
 from everloop.interfaces.http.mounts import MountedApp, mount_route
 from everloop.interfaces.http.routes import (
+    background,
     crew,
     lessons,
     machine,
@@ -39,6 +40,7 @@ ROUTERS = (
     notes.router,
     transfer.router,
     machine.router,
+    background.router,
 )
 
 

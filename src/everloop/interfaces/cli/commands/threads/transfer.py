@@ -11,6 +11,7 @@ from everloop.adapters.exports.open_export import OpenedExport, open_export
 from everloop.adapters.files.store import CopyResult, FileStore
 from everloop.app import Engine
 from everloop.errors import Forbidden
+from everloop.import_jobs import ImportJobs
 from everloop.interfaces.cli import message_files
 from everloop.interfaces.cli.audience import check_can_read_everything, command_context
 from everloop.interfaces.cli.commands.threads.browse import find_thread
@@ -37,7 +38,7 @@ from everloop.thread.transfer.export_threads import (
     export_thread,
     threads_to_export,
 )
-from everloop.thread.transfer.import_threads import ImportResult, ThreadImporter, import_history
+from everloop.thread.transfer.import_threads import ImportResult, import_history
 from everloop.thread.transfer.parsed_export import ParsedChat
 
 NAMES = {
@@ -75,7 +76,7 @@ def import_chats(session: Session, args: Namespace) -> int | None:
     if not session.confirm(lambda screen: screen.paragraph(head), "Import it?"):
         return DECLINED
     with session.open_engine() as engine:
-        done = _import(session, engine, export, into_home=args.into_home)
+        done = _import(session, engine, Path(args.path), into_home=args.into_home)
     session.print_result(done, lambda screen: _draw_done(screen, done))
     return None
 
@@ -137,21 +138,11 @@ def export_chats(session: Session, args: Namespace) -> None:
     session.print_result({"folder": folder, "files": written, "files_missing": len(lost)}, draw)
 
 
-def _import(
-    session: Session, engine: Engine, export: OpenedExport, *, into_home: bool
-) -> ImportResult:
-    limits = session.settings.thread.imports
+def _import(session: Session, engine: Engine, path: Path, *, into_home: bool) -> ImportResult:
+    jobs = ImportJobs(engine, lambda: session.settings.thread.imports)
     by = command_context(session)
-    importer = ThreadImporter(
-        engine.log,
-        engine,
-        by,
-        batch=limits.batch,
-        into_home=into_home,
-        keep=export.file_storer(engine.files),
-    )
     with session.progress("importing, in bytes") as progress:
-        done = importer.run(export, progress)
+        done = jobs.import_file(path, into_home=into_home, by=by, progress=progress)
     claim = engine.log.claim(CLAIM)
     if claim is not None:  # else a running server adds it to memory
         with claim:
