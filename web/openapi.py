@@ -1,4 +1,4 @@
-"""Write `openapi.json`: what the engine says about its own HTTP door, for the typed client."""
+"""Writes `openapi.json`, the description of the HTTP API that the typed client is made from."""
 
 import asyncio
 import json
@@ -7,30 +7,30 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from everloop.running import Running
 
 from everloop.access import credentials
 from everloop.app import USER, Engine
-from everloop.interfaces.http.app import application
+from everloop.interfaces.http.app import build_application
+from everloop.services import Services
 from everloop.settings import Settings
 
 PLACE = Path(__file__).with_name("openapi.json")
 
 
 def described() -> str:
-    """The description, as it is kept beside the web pages."""
+    """The description as JSON."""
     with tempfile.TemporaryDirectory() as home:
         settings = Settings()
         with Engine.open(home, settings=settings) as engine:
-            code = credentials.new_code(engine.log, engine.do, engine.world, USER, lives_s=60)
-            credential = credentials.pair(engine.do, engine.world, "openapi", way="code", via=code)
-            running = Running(engine, settings)
+            code = credentials.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=60)
+            credential = credentials.pair(engine, engine.world, "openapi", way="code", via=code)
+            running = Services(engine, settings)
             told = asyncio.run(_asked(running, credential.text))
     return json.dumps(told, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-async def _asked(running: Running, credential: str) -> Any:
-    transport = httpx.ASGITransport(app=application(running))
+async def _asked(running: Services, credential: str) -> Any:
+    transport = httpx.ASGITransport(app=build_application(running))
     headers = {"authorization": f"Bearer {credential}"}
     async with httpx.AsyncClient(
         transport=transport, base_url="http://127.0.0.1", headers=headers

@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/api/background": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Background
+         * @description Health of background tasks, and progress of jobs.
+         */
+        get: operations["background_api_background_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/contexts/{context_id}": {
         parameters: {
             query?: never;
@@ -1582,6 +1602,16 @@ export interface components {
             size: number;
         };
         /**
+         * BackgroundOut
+         * @description The tasks of this process, and the jobs of this log.
+         */
+        BackgroundOut: {
+            /** Jobs */
+            jobs: components["schemas"]["JobOut"][];
+            /** Tasks */
+            tasks: components["schemas"]["TaskOut"][];
+        };
+        /**
          * BandOut
          * @description A time window of the summary pyramid.
          */
@@ -2131,6 +2161,36 @@ export interface components {
             items: components["schemas"]["ItemOut"][];
             /** Total */
             total: number;
+        };
+        /**
+         * JobOut
+         * @description A job that somebody started. `done` of `total` is counted in `unit`.
+         */
+        JobOut: {
+            /** Done */
+            done: number;
+            /** Hint */
+            hint: string;
+            /** Job Id */
+            job_id: string;
+            /**
+             * Kind
+             * @constant
+             */
+            kind: "import";
+            /** Problem */
+            problem: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "running" | "done" | "failed" | "broken off";
+            /** Title */
+            title: string;
+            /** Total */
+            total: number;
+            /** Unit */
+            unit: string;
         };
         /**
          * KeptOut
@@ -3017,6 +3077,27 @@ export interface components {
             request_id: string;
         };
         /**
+         * TaskOut
+         * @description A background task. `standby`: another process does this work. `total` 0: nothing to count.
+         */
+        TaskOut: {
+            /** Done */
+            done: number;
+            /** Hint */
+            hint: string;
+            /** Name */
+            name: string;
+            /** Problem */
+            problem: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "starting" | "running" | "standby" | "failing" | "stopped";
+            /** Total */
+            total: number;
+        };
+        /**
          * ThreadChange
          * @description Changes to a thread; absent fields stay as they are.
          */
@@ -3346,6 +3427,116 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    background_api_background_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackgroundOut"];
+                };
+            };
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This device is not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed, or sent from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: it was changed by someone else, or already exists. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name is not one of this server's names. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts; wait a minute. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A service that Everloop depends on failed; try again later. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     prompt_api_contexts__context_id__get: {
         parameters: {
             query?: never;
