@@ -106,7 +106,7 @@ def test_a_conversation_created_in_a_dialog_is_left_with_one_step_back(
         page.get_by_label("Command palette").last.fill("New conversation")
         page.get_by_role("option", name="New conversation Action").click()
         page.get_by_label("Title").fill("Boats")
-        page.get_by_role("button", name="Create").click()
+        page.get_by_role("button", name="Create", exact=True).click()
         expect(page.get_by_label("Write a message")).to_be_visible()
         page.go_back()
         page.get_by_role("button", name="Add device").wait_for()

@@ -2,9 +2,9 @@
 export const HOME = 'home';
 
 const withQuery = (path: string, query: Record<string, string | undefined>): string => {
-	const asked = new URLSearchParams();
-	for (const [name, value] of Object.entries(query)) if (value) asked.set(name, value);
-	const text = asked.toString();
+	const params = new URLSearchParams();
+	for (const [name, value] of Object.entries(query)) if (value) params.set(name, value);
+	const text = params.toString();
 	return text ? `${path}?${text}` : path;
 };
 

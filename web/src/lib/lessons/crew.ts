@@ -1,8 +1,8 @@
 /** Kinds of crew entries (skills, personas, teams) and their names. */
 export type CrewKind = 'skill' | 'persona' | 'team';
 
-export const CREW_KINDS: Record<CrewKind, { one: string; many: string }> = {
-	skill: { one: 'skill', many: 'Skills' },
-	persona: { one: 'persona', many: 'Personas' },
-	team: { one: 'team', many: 'Teams' }
+export const CREW_KINDS: Record<CrewKind, { singular: string; plural: string }> = {
+	skill: { singular: 'skill', plural: 'Skills' },
+	persona: { singular: 'persona', plural: 'Personas' },
+	team: { singular: 'team', plural: 'Teams' }
 };

@@ -223,9 +223,9 @@ export class ThreadState {
 	}
 
 	#restoreTurns(turns: Turn[]): void {
-		const known = new Map(this.pendingAnswers.map((one) => [one.turn.turn_id, one.text]));
+		const existing = new Map(this.pendingAnswers.map((one) => [one.turn.turn_id, one.text]));
 		this.pendingAnswers = turns.map((turn) => {
-			const received = this.#streamed.get(turn.turn_id)?.text ?? known.get(turn.turn_id) ?? '';
+			const received = this.#streamed.get(turn.turn_id)?.text ?? existing.get(turn.turn_id) ?? '';
 			return { turn, text: received.length > turn.saved.length ? received : turn.saved };
 		});
 	}
@@ -283,11 +283,11 @@ export class ThreadState {
 
 	#applyToTurn(fact: Fact): void {
 		const turnId = String(fact.data?.turn_id ?? '');
-		const known = this.pendingAnswers.find((one) => one.turn.turn_id === turnId);
-		const turn = reduceTurn(known?.turn, fact);
+		const existing = this.pendingAnswers.find((one) => one.turn.turn_id === turnId);
+		const turn = reduceTurn(existing?.turn, fact);
 		if (!turn) return;
-		this.pendingAnswers = known
-			? this.pendingAnswers.map((one) => (one === known ? { turn, text: this.#streamed.get(turnId)?.text ?? one.text } : one))
+		this.pendingAnswers = existing
+			? this.pendingAnswers.map((one) => (one === existing ? { turn, text: this.#streamed.get(turnId)?.text ?? one.text } : one))
 			: [...this.pendingAnswers, { turn, text: this.#streamed.get(turnId)?.text ?? '' }]; // text may arrive before the turn's first fact
 	}
 
@@ -301,8 +301,8 @@ export class ThreadState {
 	/** Collect streamed text and paint it at a fixed rate, so that typing stays smooth however fast it arrives. */
 	#appendDelta(delta: TextDelta): void {
 		if (delta.thread_id !== this.threadId || !delta.text) return;
-		const known = this.pendingAnswers.find((one) => one.turn.turn_id === delta.turn_id);
-		const before = this.#streamed.get(delta.turn_id) ?? streamedText(known?.text ?? '');
+		const existing = this.pendingAnswers.find((one) => one.turn.turn_id === delta.turn_id);
+		const before = this.#streamed.get(delta.turn_id) ?? streamedText(existing?.text ?? '');
 		const after = applyDelta(before, delta);
 		if (after === null) return this.#reloadSoon();
 		this.#streamed.set(delta.turn_id, after);
