@@ -1,7 +1,6 @@
 """House rules, as ordinary tests: what no tool checks for us and every file must keep."""
 
 import ast
-import importlib
 import re
 import tomllib
 from collections import Counter
@@ -132,27 +131,6 @@ def test_every_decision_lies_in_a_module_that_the_purity_contract_guards() -> No
     modules |= {each.fold.evolve.__module__ for each in DECIDERS}
     loose = [one for one in modules if not any(re.fullmatch(each, one) for each in guarded)]
     assert sorted(loose) == []
-
-
-PACKAGES = [
-    path for path in MODULES if path.name == "__init__.py" and "lazy_exports" in path.read_text()
-]
-
-
-@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: path.parent.name)
-def test_a_package_exports_what_it_shows_to_type_checkers(path: Path) -> None:
-    name = ".".join(path.parent.relative_to(ROOT / "src").parts)
-    package = importlib.import_module(name)
-    shown = {
-        alias.asname or alias.name
-        for block in ast.parse(path.read_text()).body
-        if isinstance(block, ast.If)
-        for line in block.body
-        if isinstance(line, ast.ImportFrom)
-        for alias in line.names
-    }
-    assert shown <= set(package.__all__)
-    assert all(hasattr(package, each) for each in package.__all__)
 
 
 def test_lazy_imports_of_our_own_modules_are_visible_to_the_linter() -> None:
