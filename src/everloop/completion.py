@@ -5,7 +5,7 @@ call fails with `ModelFailed`. A model that declines has not failed: `Declined` 
 callers must handle. Only an `EverloopError` leaves this module.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any, TypeVar, cast
 
@@ -20,6 +20,7 @@ from everloop.ports import (
     Model,
     Params,
     Prompt,
+    Reasoning,
     Stream,
     Text,
     ToolCall,
@@ -29,6 +30,7 @@ from everloop.ports import (
 T = TypeVar("T")
 
 TRIES = 3
+WARMER = 0.3  # added to the temperature of each further try, so that it is not the same answer
 CHARACTERS_MAX = 2_000_000  # of one answer, so that an endless stream cannot fill the memory
 CORRECTION_MAX = 2_000  # of a bad answer and of its error, when sent back
 PARAMS = Params()
@@ -71,7 +73,7 @@ def read_completion(stream: Stream) -> Completion:
     return builder.whole()
 
 
-def generate_structured(
+def generate_structured(  # noqa: PLR0913 - all but three are named and optional
     model: Model,
     prompt: Prompt,
     type_: type[T],
@@ -79,25 +81,30 @@ def generate_structured(
     tries: int = TRIES,
     params: Params = PARAMS,
     spent: Callable[[Usage], object] = bool,
+    lengths: Mapping[str, int] | None = None,
 ) -> T | Declined:
     """Ask for an answer as a value of a type. `spent` gets the usage of every call.
+
+    `lengths` are the most characters of fields, where a type cannot know them. The schema tells
+    them; an answer that is longer is still accepted.
 
     Raises:
         ModelFailed: no answer matched the type, or the model could not be reached.
     """
-    schema = inline_schema(type_)
+    schema = _with_lengths(inline_schema(type_), lengths or {})
     plain = asked = _with_schema(prompt, schema)
-    problem = "it was not called"
-    for _ in range(tries):
-        answer = read_completion(model.generate(asked, params))
+    problem, last = "it was not called", ""
+    for number in range(tries):
+        answer = read_completion(model.generate(asked, _for_try(params, number)))
         spent(answer.usage)
         if answer.finish.reason == "refused":
             return Declined(answer.text.strip() or "it gave no reason")
         outcome = _parse(answer, type_, schema)
         if not isinstance(outcome, _BadAnswer):
             return outcome
-        problem = outcome.problem
-        asked = _with_correction(plain, answer.text, problem)
+        again = ", and it is the same answer again" if answer.text == last else ""
+        problem, last = outcome.problem, answer.text
+        asked = _with_correction(plain, answer.text, f"{problem}{again}")
     raise ModelFailed(
         f"{model.name} gave no usable answer in {tries} tries: {problem}",
         hint="Try again, or choose a larger model for this task.",
@@ -105,8 +112,11 @@ def generate_structured(
 
 
 def inline_schema(type_: type[Any]) -> dict[str, Any]:
-    """The JSON schema of a type, with the outermost object inline and not as a `$ref`."""
-    schema = msgspec.json.schema(type_)
+    """The JSON schema of a type, with the outermost object inline and not as a `$ref`.
+
+    Names of types are left out: a model would take them for values.
+    """
+    schema = _without_titles(msgspec.json.schema(type_))
     name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     definitions: dict[str, Any] = schema.get("$defs", {})
     if name not in definitions:
@@ -116,6 +126,39 @@ def inline_schema(type_: type[Any]) -> dict[str, Any]:
     recursive = f"#/$defs/{name}" in msgspec.json.encode(definitions).decode()
     kept = definitions if recursive else others
     return {**inner, "$defs": kept} if kept else dict(inner)
+
+
+def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema without the titles of types; a property may still be called `title`."""
+    named = ("properties", "$defs")
+    return {
+        key: {name: _without_titles(one) for name, one in value.items()}
+        if key in named
+        else _each_without_titles(value)
+        for key, value in schema.items()
+        if key != "title"
+    }
+
+
+def _each_without_titles(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _without_titles(cast("dict[str, Any]", value))
+    if isinstance(value, list):
+        return [_each_without_titles(one) for one in cast("Sequence[Any]", value)]
+    return value
+
+
+def _with_lengths(schema: dict[str, Any], lengths: Mapping[str, int]) -> dict[str, Any]:
+    known: dict[str, Any] = schema.get("properties", {})
+    longer = {name: {**known[name], "maxLength": most} for name, most in lengths.items()}
+    return {**schema, "properties": {**known, **longer}} if lengths else schema
+
+
+def _for_try(params: Params, number: int) -> Params:
+    if params.temperature is None or not number:
+        return params
+    warmer = min(1.0, params.temperature + WARMER * number)
+    return msgspec.structs.replace(params, temperature=warmer)
 
 
 class _BadAnswer(msgspec.Struct, frozen=True):
@@ -148,6 +191,8 @@ class _AnswerBuilder:
                 self._usage = chunk
             case Finish():
                 self._finish = chunk
+            case Reasoning():
+                pass  # it is no part of the answer
         if self._characters > CHARACTERS_MAX:
             raise ModelFailed(f"the model's answer is longer than {CHARACTERS_MAX:,} characters")
 
@@ -167,7 +212,8 @@ def _with_schema(prompt: Prompt, schema: dict[str, Any]) -> Prompt:
 def _with_correction(prompt: Prompt, answer: str, problem: str) -> Prompt:
     """The prompt with a bad answer and its error appended, to try again."""
     correction = (
-        f"That was not usable: {problem[:CORRECTION_MAX]}. Answer again, with the JSON alone."
+        f"That was not usable: {problem[:CORRECTION_MAX]}. Mend exactly that, keep the rest, and"
+        " answer with the JSON alone."
     )
     bad_answer = text_message("assistant", answer[:CORRECTION_MAX].strip() or "(nothing)")
     messages = (*prompt.messages, bad_answer, text_message("user", correction))

@@ -15,13 +15,15 @@ from everloop.log import Command, Decider, Event, Fact, Projection, Reader
 class Policy:
     """When an event was recorded, carry out the commands that `find` gives.
 
-    `find` asks the views what the log lacks, so that asking again is harmless.
+    `find` asks the views what the log lacks, so that asking again is harmless. `elsewhere`: the
+    command concerns another tree than the fact, and goes to the current branch there.
     """
 
     name: str
     event: type[Event]
     command: type[Command]
     find: Callable[[Reader, Fact], Sequence[Command]]
+    elsewhere: bool = False
 
 
 Deciders = tuple[Decider[Any, Any], ...]

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+KEYS_FILE = "keys.toml"  # in the data home, readable by its owner only
 CHOICE = (
     "in order of preference, with commas between them: `anthropic:claude-…`, `ollama:llama3.2`,"
     " `claude`, `offline`."
@@ -86,6 +87,13 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     endpoint_key: Annotated[str, Meta(description="The key it wants, if it wants one.")] = ""
     claude_model: Annotated[
         str, Meta(description="The model Claude Code is to use. Empty: its own default.")
+    ] = ""
+
+    claude_mcp_command: Annotated[
+        str,
+        Meta(
+            description="The command of a claude-code-mcp server, for the model `claude-code-mcp`."
+        ),
     ] = ""
 
     def __repr__(self) -> str:

@@ -4,9 +4,9 @@ Adapters implement them; tests pass fakes. Code below `adapters/` never reads th
 id or draws a random number by itself.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -140,11 +140,15 @@ class Prompt(msgspec.Struct, frozen=True):
 
 
 class Params(msgspec.Struct, frozen=True):
-    """Parameters of a call. `timeout_s`: longest silence; no temperature: the model's default."""
+    """Parameters of a call. `timeout_s`: longest silence; no temperature: the model's default.
+
+    `timeout_setting` names the setting that the timeout comes from, for the error.
+    """
 
     tokens_max: int = 4_096
     timeout_s: float = 120.0
     temperature: float | None = None
+    timeout_setting: str = ""
 
 
 class Delta(msgspec.Struct, frozen=True, tag="delta"):
@@ -153,13 +157,23 @@ class Delta(msgspec.Struct, frozen=True, tag="delta"):
     text: str
 
 
+class Reasoning(msgspec.Struct, frozen=True, tag="reasoning"):
+    """The next piece of what a model thinks before it answers. No part of the answer."""
+
+    text: str
+
+
 class Usage(msgspec.Struct, frozen=True, tag="usage"):
-    """Token usage and cost of a call, and the model that answered. None: price unknown."""
+    """Token usage and cost of a call, and the model that answered. None: price unknown.
+
+    `tokens_cached` are those of `tokens_in` that the service had in its cache.
+    """
 
     model: str
     tokens_in: int
     tokens_out: int
     cost_usd: float | None = None
+    tokens_cached: int = 0
 
 
 class Finish(msgspec.Struct, frozen=True, tag="finish"):
@@ -168,11 +182,11 @@ class Finish(msgspec.Struct, frozen=True, tag="finish"):
     reason: Literal["stop", "length", "tools", "refused"]
 
 
-Chunk = Delta | ToolCall | Usage | Finish
+Chunk = Delta | Reasoning | ToolCall | Usage | Finish
 
 
 class Stream(Protocol):
-    """A streamed answer: deltas and tool calls, then one `Usage`, then one `Finish`."""
+    """A streamed answer: deltas, reasoning and tool calls, then one `Usage`, then one `Finish`."""
 
     def __iter__(self) -> Iterator[Chunk]:
         """The stream itself."""
@@ -201,6 +215,49 @@ class Model(Protocol):
 
     def generate(self, prompt: Prompt, params: Params) -> Stream:
         """Stream the answer. Errors are raised only while it is read."""
+        ...
+
+
+@runtime_checkable
+class EstimatingModel(Protocol):
+    """A model that can estimate what a call cost which was broken off."""
+
+    def estimate_usage(self, prompt: Prompt, text: str) -> Usage:
+        """The usage of a call with this prompt, of which this text arrived."""
+        ...
+
+
+@runtime_checkable
+class PreloadableModel(Protocol):
+    """A model that needs a library, which can be loaded before a call."""
+
+    def preload(self) -> None:
+        """Load it.
+
+        Raises:
+            ModelFailed: it is not installed.
+        """
+        ...
+
+
+@runtime_checkable
+class WindowedModel(Protocol):
+    """A model that may know how large its context is."""
+
+    def context_window(self) -> int:
+        """How many tokens fit into its context; 0 if that is not known."""
+        ...
+
+
+class NodeMessages(Protocol):
+    """Messages between the nodes of a log: not kept, at most once, to whoever listens now."""
+
+    def send(self, text: str) -> None:
+        """Send a message to all nodes, this one included, without waiting."""
+        ...
+
+    def receive(self, receive: Callable[[str], None]) -> Callable[[], None]:
+        """Call a function, which must not wait, for each message; the returned one ends it."""
         ...
 
 
