@@ -1,6 +1,5 @@
 """The contract of every store: appending, reading, branching, retracting, purging."""
 
-import asyncio
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +10,8 @@ import pytest
 from tests.log.samples import WORDS, Counted, Said, Sayings
 
 from everloop.errors import Conflict, Invalid, NotFound, Unavailable
-from everloop.log import Draft, Fact, Log, Projection, Receipt, on, visible
+from everloop.log import Draft, Fact, Log, Projection, on, visible
+from everloop.log.write.append import AppendRequest
 from everloop.testing.deterministic import NEW_YEAR, DeterministicWorld
 
 
@@ -133,27 +133,16 @@ def test_appends_of_many_threads_are_each_recorded_once(store: Log) -> None:
     assert sorted(said) == sorted(f"{a}-{b}" for a in range(8) for b in range(50))
 
 
-def test_an_event_loop_appends_without_blocking_and_in_order(store: Log) -> None:
-    async def write() -> list[Receipt]:
-        works = [store.append_async("s", [Said(str(n))], actor="user") for n in range(100)]
-        return await asyncio.gather(*works)
-
-    receipts = asyncio.run(write())
-    assert [receipt.version for receipt in receipts] == list(range(1, 101))
-    assert texts(store) == [str(n) for n in range(100)]
-
-
 def test_a_failed_append_does_not_fail_those_that_share_its_commit(store: Log) -> None:
-    async def write() -> list[Receipt | BaseException]:
-        works = [
-            store.append_async("s", [Said(text)], actor="user") for text in ("a", "\ud800", "b")
-        ]
-        return await asyncio.gather(*works, return_exceptions=True)
+    def prepare(text: str) -> AppendRequest:
+        return store.prepare_append("s", lambda _: [Draft(Said(text))], actor="user")
 
-    first, second, third = asyncio.run(write())
-    assert isinstance(first, Receipt)
-    assert isinstance(second, Invalid)
-    assert isinstance(third, Receipt)
+    first, second, third = works = [prepare(text) for text in ("a", "\ud800", "b")]
+    with pytest.raises(Invalid):
+        store.commit_queue.write_all(works)
+    with pytest.raises(Invalid):
+        second.outcome()
+    assert [first.outcome().version, third.outcome().version] == [1, 2]
     assert texts(store) == ["a", "b"]
 
 

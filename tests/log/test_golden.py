@@ -8,7 +8,7 @@ import pytest
 
 from everloop.app import PROJECTIONS
 from everloop.log import Log, Unknown, catalogue
-from everloop.log.integrity.verify import verify
+from everloop.log.integrity.verify import verify_log
 from everloop.log.model.record import fact_of
 from everloop.log.transfer.archive import export_jsonl, import_jsonl
 from everloop.testing.deterministic import DeterministicWorld
@@ -44,7 +44,7 @@ def test_a_log_of_a_released_version_loads_and_folds_to_the_same_state(
 ) -> None:
     expected = msgspec.json.decode(path.with_suffix(".expected.json").read_bytes(), type=Expected)
     log = import_golden_log(path, tmp_path)
-    assert verify(log).ok
+    assert verify_log(log).ok
     assert log.head == expected.records
     assert views_digest(log) == expected.views
     log.close()

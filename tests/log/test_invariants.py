@@ -10,12 +10,13 @@ from typing import Any
 
 import apsw
 import pytest
-from tests.log.samples import WORDS, Said, Sayings, Tally
+from tests.log.samples import WORDS, Said, Sayings, Tally, Words
 
 from everloop.errors import Conflict, Unavailable
-from everloop.log import Draft, Fact, Limits, Log, Projection, visible
-from everloop.log.integrity.rebuild import rebuild
+from everloop.log import Draft, Fact, Fold, Limits, Log, Projection, visible
+from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.log.read.lineage import Lineage
+from everloop.log.write.append import TransactionContext
 from everloop.testing.deterministic import DeterministicWorld
 
 ALL_VIEWS: tuple[type[Projection], ...] = (Lineage, Sayings, Tally)
@@ -51,7 +52,7 @@ def test_the_log_is_the_only_truth_every_rebuilt_view_equals_the_live_one(
 ) -> None:
     lived(log)
     live = dumped(log, view)
-    rebuild(log, [view])
+    rebuild_projections(log, [view])
     assert dumped(log, view) == live
 
 
@@ -117,9 +118,10 @@ def test_replay_is_deterministic_in_another_process_with_another_hash_seed(
     log.close()
     program = (
         "import pathlib, sys; from everloop.testing.deterministic import DeterministicWorld;"
-        "from tests.log.test_invariants import ALL_VIEWS, Sayings, Tally, dumped, rebuild;"
+        "from everloop.log.integrity.rebuild import rebuild_projections;"
+        "from tests.log.test_invariants import ALL_VIEWS, Sayings, Tally, dumped;"
         "log = DeterministicWorld().open(pathlib.Path(sys.argv[1]), [Sayings(), Tally()]);"
-        "rebuild(log);"
+        "rebuild_projections(log);"
         "print(repr([dumped(log, view.name) for view in ALL_VIEWS]))"
     )
     root = Path(__file__).parents[2]
@@ -218,6 +220,45 @@ def test_a_snapshot_is_not_used_where_other_facts_are_hidden(
     assert main is not None
     assert side.texts == ("b", "3", "4")
     assert main.texts == ("a", "b", "3")
+    log.close()
+
+
+def test_a_snapshot_is_used_where_only_later_facts_are_hidden(
+    stage: DeterministicWorld, tmp_path: Path
+) -> None:
+    folded: list[int] = []
+
+    def evolve(state: Words | None, fact: Fact) -> Words:
+        folded.append(fact.position)
+        return WORDS.evolve(state, fact)
+
+    counted = Fold("sample.counted_words", Words, evolve)
+
+    def say(number: int) -> int:
+        def decide(desk: TransactionContext) -> list[Draft]:
+            desk.state(counted, "s")
+            return [Draft(Said(str(number)))]
+
+        return log.decide("s", decide, actor="user").position
+
+    log = stage.open(tmp_path / "everloop.db", limits=Limits(snapshot_every=10))
+    said = [say(number) for number in range(100)]
+    log.retract([said[97]], reason="slip", actor="user")
+    folded.clear()
+    state = log.state(counted, "s")
+    assert state is not None
+    assert state.texts == tuple(str(number) for number in range(100) if number != 97)
+    assert len(folded) <= 20
+    log.rewind(said[95], actor="user")
+    folded.clear()
+    state = log.state(counted, "s")
+    assert state is not None
+    assert state.texts == tuple(str(number) for number in range(96))
+    assert len(folded) <= 20
+    log.retract([said[3]], reason="slip", actor="user")
+    early = log.state(counted, "s")
+    assert early is not None
+    assert early.texts == tuple(str(number) for number in range(96) if number != 3)
     log.close()
 
 

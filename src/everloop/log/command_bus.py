@@ -28,3 +28,7 @@ class CommandBus(Protocol):
     def do_many(self, commands: Sequence[Command], *, by: Context) -> list[Receipt]:
         """Carry out commands in their order, sharing transactions. Each is decided by itself."""
         ...
+
+    def do_each(self, asked: Sequence[tuple[Command, Context]]) -> list[Receipt]:
+        """The same, with who asks for each command."""
+        ...

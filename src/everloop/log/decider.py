@@ -36,10 +36,15 @@ class Context(msgspec.Struct, frozen=True):
     user: str = "user"
     session: str = ""
     team: str = ""
+    request: str = ""  # names the request, so that what it appends is appended once
 
 
 class DecisionContext(msgspec.Struct, frozen=True):
-    """What a decision knows besides state and command: the caller and the time."""
+    """What a decision knows besides state and command: the caller and the time.
+
+    The time is what the clock says. A record's time can be later, where the clock once was wrong:
+    time in the log never goes back. Ages measured by the clock are then too short, never too long.
+    """
 
     by: Context
     now: datetime
@@ -74,7 +79,7 @@ class Decider(Generic[C, S]):
         if self.also is not None:
             desk.reader.use_sight(desk.sight)
             known = self.also(desk.reader, command)
-        events = self.decide(state, command, DecisionContext(by, _moment(desk.now_us), known))
+        events = self.decide(state, command, DecisionContext(by, _moment(desk.clock_us), known))
         return [item if isinstance(item, Draft) else Draft(item) for item in events]
 
 

@@ -5,6 +5,7 @@ With the same request id nothing happens twice and it gets the first receipt; th
 different request is refused.
 """
 
+import hashlib
 from collections.abc import Mapping
 from operator import attrgetter
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from everloop.log.decider import Command, Context
 from everloop.log.log import Log
 from everloop.log.model.event import Event
 from everloop.log.model.facts import Retracted
+from everloop.log.model.record import Fact, fact_of
 from everloop.log.write.append import Receipt
 from everloop.ports import Ids
 
@@ -81,9 +83,48 @@ def retract_once(
     return done
 
 
+def step_request_id(by: Context, step: str = "") -> str | None:
+    """The request id of one append of a request; its last append has no step."""
+    if not by.request:
+        return None
+    return f"{by.request}.{step}" if step else by.request
+
+
+def first_result(log: Log, by: Context) -> list[Fact] | None:
+    """The facts that a request ended with when it was made before; None if it was not."""
+    if not by.request:
+        return None
+    with log.file.reading() as reader:
+        found = [fact_of(record) for record in reader.records_of_request(by.request)]
+    return found or None
+
+
+def name_request(log: Log, word: str, request_id: str, content: bytes) -> str:
+    """The name of a request, from its id and its content; empty without an id.
+
+    Raises:
+        Conflict: the request id was used before, for other content.
+    """
+    if not request_id:
+        return ""
+    name = f"{word}:{request_id}:{hashlib.sha256(content).hexdigest()[:16]}"
+    with log.file.reading() as reader:
+        used = reader.request_ids(f"{word}:{request_id}:")
+    if any(each != name and not each.startswith(f"{name}.") for each in used):
+        raise request_id_conflict(request_id)
+    return name
+
+
 def prefixed_request_id(word: str, request_id: str | None) -> str | None:
     """The request id as stored in the log, with a prefix; None if the caller gave none."""
     return f"{word}-{request_id}" if request_id else None
+
+
+def new_id_for(ids: Ids, prefix: str, by: Context) -> str:
+    """A new id; a repeated request gets the same one."""
+    if not by.request:
+        return ids.new(prefix)
+    return f"{prefix}-{hashlib.sha256(f'{prefix} {by.request}'.encode()).hexdigest()[:20]}"
 
 
 def id_for_request(ids: Ids, prefix: str, request_id: str | None) -> str:

@@ -32,10 +32,11 @@ from everloop.log.sqlite.file import LogFile, ReadTransaction
 from everloop.log.write.append import AppendRequest, Draft, PrimaryLog, Receipt, TransactionContext
 from everloop.log.write.commit_queue import CommitQueue
 from everloop.log.write.transaction import TransactionWriter
-from everloop.ports import BlobStore, Ids
+from everloop.ports import BlobStore, Ids, NodeMessages
 
 S = TypeVar("S")
 PAGE = 512
+_OLDEST_SALT = "SELECT salt FROM log WHERE salt IS NOT NULL ORDER BY position LIMIT 1"
 OWN_IDS_PER_BATCH = 64  # request ids that are generated at a time
 
 
@@ -73,7 +74,9 @@ class Log(HistoryOperations):
         self.on_close: list[Callable[[], None]] = []  # further steps of a store when it closes
         self.primary: PrimaryLog | None = None  # reads the server's log, if this file is a copy
         self.stale_replica: StaleReplica | None = None  # why the copy is read without the server
+        self.made_private: tuple[str, ...] = ()  # files that others could read until it was opened
         self.blobs: BlobStore | None = None  # where nodes share files, if there are several
+        self.messages: NodeMessages | None = None  # between nodes, if there are several
         self.health_checks: list[Callable[[], EverloopError | None]] = [
             lambda: self.maintenance.problem
         ]
@@ -108,22 +111,6 @@ class Log(HistoryOperations):
         checked = _checked_events(stream, events)
         work = self._work(stream, checked, actor, branch, expected, request_id)
         receipt = self.commit_queue.write(work)
-        return _require_same_events(receipt, checked) if receipt.repeated else receipt
-
-    async def append_async(
-        self,
-        stream: str,
-        events: Sequence[Event | Draft],
-        *,
-        actor: str,
-        branch: str | None = None,
-        expected: int | None = None,
-        request_id: str | None = None,
-    ) -> Receipt:
-        """Like `append`, for asyncio: it never blocks the event loop."""
-        checked = _checked_events(stream, events)
-        work = self._work(stream, checked, actor, branch, expected, request_id)
-        receipt = await self.commit_queue.write_async(work)
         return _require_same_events(receipt, checked) if receipt.repeated else receipt
 
     def prepare_append(
@@ -170,6 +157,16 @@ class Log(HistoryOperations):
         """The newest position."""
         with self.file.reading() as reader:
             return reader.head()
+
+    @property
+    def secret(self) -> bytes:
+        """A key that goes with the log and is in no answer: the salt of its oldest record.
+
+        Empty for an empty log. A purge of that record changes it.
+        """
+        with self.file.reading() as reader:
+            rows = reader.rows(_OLDEST_SALT)
+        return rows[0][0] if rows else b""
 
     @property
     def branches(self) -> Branches:
@@ -269,6 +266,8 @@ class Log(HistoryOperations):
         with self.commit_queue.write_lock:
             self.transactions.close()
             self.maintenance.scrub()
+        if self.backups is not None:
+            self.backups.erase_partial_copies()
         for scrub in self.after_scrub:
             scrub()
 

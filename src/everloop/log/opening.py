@@ -6,6 +6,7 @@ from pathlib import Path
 from everloop.errors import EverloopError, Unavailable
 from everloop.log.log import Log
 from everloop.log.maintenance.backup import BackupPlan, BackupRotation
+from everloop.log.maintenance.upgrade import back_up_before_migration
 from everloop.log.model.limits import Limits
 from everloop.log.read.folded_state import StateCache
 from everloop.log.read.lineage import Lineage
@@ -40,6 +41,8 @@ def open_log(
         Corrupt: the file is not a log, is damaged, or was written by a newer build.
     """
     bounds = limits or Limits()
+    if backups and path.exists():
+        back_up_before_migration(path, path.parent / BACKUP_FOLDER, world.clock)
     file = LogFile(path, [Lineage(), *projections], world)
     scribe = TransactionWriter(file, StateCache(bounds), world, limits=bounds, sequencer=sequencer)
 

@@ -8,7 +8,7 @@ import pytest
 from tests.log.samples import WORDS, Said, Sayings
 
 from everloop.log import BackupPlan, Draft, Limits, Log, open_log
-from everloop.log.integrity.verify import Damage, verify
+from everloop.log.integrity.verify import Damage, verify_log
 from everloop.log.maintenance.backup import make_backup
 from everloop.log.transfer.restore import restore_log
 from everloop.log.write.append import TransactionContext
@@ -54,14 +54,14 @@ def drop_newest(path: Path) -> None:
 
 def missing(log: Log) -> list[tuple[int, int]]:
     """The ranges that verify reports as missing."""
-    return [(d.first, d.last) for d in verify(log).damage if d.problem.startswith("is missing")]
+    return [(d.first, d.last) for d in verify_log(log).damage if d.problem.startswith("is missing")]
 
 
 def test_control_without_other_evidence_a_truncated_log_verifies(
     log_with_backups: Log, path: Path
 ) -> None:
     drop_newest(path)
-    assert verify(log_with_backups).ok
+    assert verify_log(log_with_backups).ok
 
 
 @pytest.mark.promise("P-LOG-14")
@@ -96,7 +96,7 @@ def test_missing_records_are_found_by_a_backup_that_contains_them(
     log_with_backups: Log, stage: DeterministicWorld, path: Path
 ) -> None:
     make_backup(log_with_backups.file, path.parent / "backups", stage.clock.now())
-    assert verify(log_with_backups).ok
+    assert verify_log(log_with_backups).ok
     drop_newest(path)
     assert missing(log_with_backups) == [(3, 3)]
 
@@ -108,7 +108,7 @@ def test_a_rewritten_history_is_found_by_a_backup(
     drop_newest(path)
     log_with_backups.transactions.close()  # so that it looks again where the log ends
     say(log_with_backups, "another c")
-    (damage,) = verify(log_with_backups).damage
+    (damage,) = verify_log(log_with_backups).damage
     assert (damage.first, damage.last) == (1, 3)
     assert "is not what the backup everloop-" in damage.problem
 
@@ -118,7 +118,7 @@ def test_a_damaged_backup_is_ignored_by_verify(
 ) -> None:
     copy = make_backup(log_with_backups.file, path.parent / "backups", stage.clock.now())
     copy.write_bytes(b"this is no database" * 100)
-    assert verify(log_with_backups).ok
+    assert verify_log(log_with_backups).ok
 
 
 def test_backups_from_before_a_restore_are_ignored_by_verify(
@@ -127,7 +127,7 @@ def test_backups_from_before_a_restore_are_ignored_by_verify(
     def reopened(act: Callable[[Log], object]) -> tuple[Damage, ...]:
         log = open_log(path, world=stage.world, backups=BackupPlan())
         act(log)
-        found = verify(log).damage
+        found = verify_log(log).damage
         log.close()
         stage.clock.tick(minutes=1)
         return found
@@ -149,5 +149,5 @@ def test_missing_triggers_of_the_log_table_are_found(log_with_backups: Log, path
     db = apsw.Connection(str(path))
     db.execute("DROP TRIGGER log_is_append_only")
     db.close()
-    (damage,) = verify(log_with_backups).damage
+    (damage,) = verify_log(log_with_backups).damage
     assert "log_is_append_only" in damage.problem

@@ -12,11 +12,11 @@ from tests.log.test_invariants import lived
 
 from everloop.errors import Conflict, Corrupt, Invalid, NotFound, Unavailable
 from everloop.log import BackupPlan, Log, open_log
-from everloop.log.integrity.rebuild import rebuild
-from everloop.log.integrity.verify import verify
+from everloop.log.integrity.rebuild import rebuild_projections
+from everloop.log.integrity.verify import verify_log
 from everloop.log.maintenance.backup import list_backups, make_backup, restore_backup
 from everloop.log.transfer.archive import export_jsonl, import_jsonl
-from everloop.log.transfer.move import move
+from everloop.log.transfer.move import move_log
 from everloop.log.transfer.restore import restore_log
 from everloop.testing.deterministic import DeterministicWorld
 
@@ -28,7 +28,7 @@ def old(log: Log) -> Log:
 
 
 def test_an_intact_log_verifies(old: Log) -> None:
-    found = verify(old)
+    found = verify_log(old)
     assert found.ok
     assert (found.records, found.streams) == (old.head, 3)
 
@@ -51,7 +51,7 @@ def test_an_edited_or_missing_row_is_found_and_named(
     db.execute("DROP TRIGGER log_is_append_only; DROP TRIGGER log_is_immutable")
     db.execute(damage)
     db.close()
-    found = verify(old)
+    found = verify_log(old)
     assert not found.ok
     position = int(damage.rsplit(" ", 1)[1])
     assert any(problem in d.problem and d.first <= position <= d.last for d in found.damage)
@@ -66,7 +66,7 @@ def test_importing_an_archive_gives_an_equal_log(
     copy = stage.open(tmp_path / "copy.db")
     assert import_jsonl(copy, tmp_path / name) == old.head
     assert list(copy.records()) == list(old.records())
-    assert verify(copy).ok
+    assert verify_log(copy).ok
     copy.close()
 
 
@@ -165,7 +165,7 @@ def test_an_archive_is_not_mixed_into_another_log(
     export_jsonl(old, tmp_path / "log.jsonl")
     other = stage.open(tmp_path / "other.db")
     other.append("s", [Said("mine")], actor="user")
-    with pytest.raises(Conflict, match="another log"):
+    with pytest.raises(Conflict, match="not empty"):
         import_jsonl(other, tmp_path / "log.jsonl")
     other.close()
 
@@ -176,15 +176,15 @@ def test_an_interrupted_move_continues_where_it_stopped(
 ) -> None:
     target = stage.open(tmp_path / "target.db")
     target.append_records([record for record in old.records() if record.position <= 4])
-    assert move(old, target) == old.head - 4
-    assert move(old, target) == 0
+    assert move_log(old, target) == old.head - 4
+    assert move_log(old, target) == 0
     assert list(target.records()) == list(old.records())
     target.close()
 
 
 def test_rebuilding_an_unknown_view_lists_the_known_ones(log: Log) -> None:
     with pytest.raises(NotFound, match="nothing") as refusal:
-        rebuild(log, ["nothing"])
+        rebuild_projections(log, ["nothing"])
     assert "sayings" in refusal.value.hint
 
 
@@ -199,7 +199,7 @@ def test_a_backup_of_a_log_in_use_is_complete(
     restore_backup(copy, restored)
     log = stage.open(restored)
     assert log.head == head
-    assert verify(log).ok
+    assert verify_log(log).ok
     log.append("s", [Said("goes on")], actor="user")
     log.close()
 
@@ -214,7 +214,7 @@ def test_a_restore_replaces_the_log_by_the_backup(
     restore_backup(copy, tmp_path / "everloop.db")
     log = stage.open(tmp_path / "everloop.db")
     assert log.head == head
-    assert verify(log).ok
+    assert verify_log(log).ok
     log.close()
 
 

@@ -18,7 +18,7 @@ from tests.log.samples import Said, Sayings, Tally
 from everloop.adapters.system import system_world
 from everloop.errors import EverloopError, Unavailable
 from everloop.log import Limits, Log, open_log
-from everloop.log.integrity.verify import verify
+from everloop.log.integrity.verify import verify_log
 from everloop.log.postgres.sequencer import open_postgres_log
 
 TIMEOUT_S = 60.0
@@ -121,7 +121,7 @@ def assert_sound(log: Log) -> None:
     """Positions without gaps, versions in order, every digest right."""
     records = list(log.records())
     assert [record.position for record in records] == list(range(1, len(records) + 1))
-    found = verify(log)
+    found = verify_log(log)
     assert found.ok, found.damage
 
 

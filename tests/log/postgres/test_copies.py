@@ -23,7 +23,7 @@ from tests.log.postgres.nodes import (
 
 from everloop.errors import Corrupt, Unavailable
 from everloop.log import Log
-from everloop.log.integrity.verify import verify
+from everloop.log.integrity.verify import verify_log
 from everloop.log.postgres.schema import MIGRATIONS
 from everloop.testing.postgres import PostgresServer
 
@@ -155,10 +155,10 @@ def test_damage_at_the_server_is_found_by_a_node_that_has_a_good_copy(
 ) -> None:
     a = nodes.open("a")
     say(a, "one", "two", "three")
-    assert verify(a).ok
+    assert verify_log(a).ok
     with connection_without_triggers(nodes) as (db, table):
         db.execute(sql.SQL(damage).format(table))
-    (found,) = verify(a).damage
+    (found,) = verify_log(a).damage
     assert (found.first, found.last) == (2, 2)
     assert problem in found.problem
 
@@ -176,7 +176,7 @@ def test_a_recent_purge_by_another_node_is_not_reported_as_damage(nodes: Nodes) 
                 " salt = NULL WHERE position = 2"
             ).format(table)
         )
-    assert verify(a).ok
+    assert verify_log(a).ok
 
 
 def test_a_copy_that_is_ahead_of_a_restored_server_is_dropped(nodes: Nodes) -> None:

@@ -19,7 +19,7 @@ from tests.log.samples import WORDS, Said
 from everloop.errors import Conflict, Invalid
 from everloop.log import Draft, Log
 from everloop.log.postgres.schema import MIGRATIONS
-from everloop.log.transfer.move import move
+from everloop.log.transfer.move import move_log
 from everloop.log.write.append import TransactionContext
 from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.postgres import PostgresServer
@@ -196,9 +196,9 @@ def test_a_log_moves_into_postgresql_and_back_with_equal_digests(
     source, target = stage.open(tmp_path / "source.db"), nodes.open("a")
     source.append("s", [Said(str(number)) for number in range(300)], actor="user")
     source.purge([7], reason="private", actor="user")
-    assert move(source, target) == 301
+    assert move_log(source, target) == 301
     back = stage.open(tmp_path / "back.db")
-    move(nodes.open("another"), back)
+    move_log(nodes.open("another"), back)
     assert list(back.records()) == list(target.records()) == list(source.records())
     source.close()
     back.close()

@@ -6,12 +6,15 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
 import pytest
 from tests.log.samples import Said
 
 from everloop.adapters.system import system_world
+from everloop.app import Engine
 from everloop.errors import EverloopError, NotFound, Unavailable
 from everloop.log import Log, open_log, visible
+from everloop.log.model.facts import NoteWritten
 
 ROUNDS = 40
 
@@ -131,3 +134,16 @@ def test_a_reader_that_fails_while_it_begins_returns_to_the_pool(tmp_path: Path)
     with log.reading() as reader:
         assert reader.head() == 0
     log.close()
+
+
+def test_the_files_of_a_log_are_for_their_owner_alone(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine:
+        engine.log.append("s", [NoteWritten("secret")], actor="user")
+        modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("everloop.db*")}
+    assert len(modes) > 1
+    assert {mode & 0o077 for mode in modes.values()} == {0}
+
+
+def test_a_query_is_not_prepared_again_for_each_binding(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine, engine.reading() as reader:
+        assert reader.db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, -1) == 1

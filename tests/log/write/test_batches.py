@@ -18,8 +18,8 @@ from tests.log.samples import WORDS, Said, Sayings, Tally
 from everloop.errors import Conflict, Invalid, Rejected
 from everloop.log import Draft, Event, Fact, Limits, Log, Projection, RowInsert, adds, event, on
 from everloop.log.history.impact import purge_impact, retraction_impact
-from everloop.log.integrity.rebuild import rebuild
-from everloop.log.integrity.verify import verify
+from everloop.log.integrity.rebuild import rebuild_projections
+from everloop.log.integrity.verify import verify_log
 from everloop.log.model.facts import STREAM, BranchForked, BranchStood, Purged, Retracted
 from everloop.log.write.append import AppendRequest, TransactionContext
 from everloop.log.write.write_buffer import WAITING_MAX
@@ -192,9 +192,9 @@ def outcome_of(
     )
     carry_out(log, before, together=False)
     told = carry_out(log, batch, together=together)
-    assert verify(log).ok
+    assert verify_log(log).ok
     live = shown(log)
-    rebuild(log)
+    rebuild_projections(log)
     assert shown(log)[:-1] == live[:-1]  # what Choosy counted may have been purged since
     with log.file.reading() as reader:
         rows = reader.rows(
@@ -240,7 +240,7 @@ def test_a_view_that_refuses_one_fact_fails_that_append_alone(tmp_path: Path) ->
         with pytest.raises((Invalid, apsw.ConstraintError)):
             opened.commit_queue.write_all(works)
         assert [work.error is None for work in works] == [True, False, True, True]
-    assert verify(opened).ok
+    assert verify_log(opened).ok
     opened.close()
 
 
@@ -274,7 +274,7 @@ def test_a_large_batch_is_flushed_in_parts(log: Log) -> None:
     works = [deciding(f"s{n}", lambda _: texts)(log) for n in range(5)]
     log.commit_queue.write_all(works)
     assert log.head == 5 * len(texts)
-    assert verify(log).ok
+    assert verify_log(log).ok
 
 
 def test_nodes_that_write_batches_have_the_same_log_and_views(nodes: Nodes) -> None:
@@ -286,8 +286,8 @@ def test_nodes_that_write_batches_have_the_same_log_and_views(nodes: Nodes) -> N
         assert len(carry_out(log, makes, together=True)) == len(makes)
     last = other.append("s", [Said("which has it take in what it lacks")], actor="user").position
     one.append("s", [Said("and so has this")], actor="user")
-    assert verify(one).ok
-    assert verify(other).ok
+    assert verify_log(one).ok
+    assert verify_log(other).ok
     assert rows_upto(one, last) == rows_upto(other, last)
 
 

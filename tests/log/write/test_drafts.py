@@ -7,7 +7,7 @@ import pytest
 from tests.log.samples import Said
 
 from everloop.log import Draft, Event, Log, event
-from everloop.log.integrity.verify import verify
+from everloop.log.integrity.verify import verify_log
 from everloop.testing.deterministic import DeterministicWorld
 
 
@@ -60,7 +60,7 @@ def test_the_digest_covers_sources_in_the_same_append(
 ) -> None:
     log = stage.open(tmp_path / "everloop.db")
     log.append("s", [Draft(Said("a")), Draft(Said("b"), beside=(0,))], actor="user")
-    assert verify(log).ok
+    assert verify_log(log).ok
     log.close()
 
 

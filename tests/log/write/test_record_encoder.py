@@ -9,7 +9,7 @@ from tests.log.samples import Counted, Said
 
 from everloop.errors import Invalid
 from everloop.log import Draft, Event, Log
-from everloop.log.integrity.verify import verify
+from everloop.log.integrity.verify import verify_log
 from everloop.log.model.limits import Limits
 from everloop.log.model.record import Record, expected_digest
 from everloop.testing.deterministic import DeterministicWorld
@@ -32,8 +32,8 @@ def test_many_events_are_encoded_to_the_same_rows_as_one_at_a_time(
     assert list(map(record_content, together.records())) == list(
         map(record_content, apart.records())
     )
-    assert verify(together).ok
-    assert verify(apart).ok
+    assert verify_log(together).ok
+    assert verify_log(apart).ok
     together.close()
     apart.close()
 

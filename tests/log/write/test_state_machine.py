@@ -23,8 +23,8 @@ from tests.log.samples import WORDS, Said, Sayings, Tally, Words
 
 from everloop.errors import Conflict
 from everloop.log import Draft, Limits, Log
-from everloop.log.integrity.rebuild import rebuild
-from everloop.log.integrity.verify import verify
+from everloop.log.integrity.rebuild import rebuild_projections
+from everloop.log.integrity.verify import verify_log
 from everloop.log.write.append import TransactionContext
 from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.postgres import PostgresServer
@@ -186,7 +186,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule()
     def rebuild_views(self) -> None:
-        rebuild(self.log)
+        rebuild_projections(self.log)
 
     # -- what must hold --------------------------------------------------------------------------
 
@@ -207,7 +207,7 @@ class LogMachine(RuleBasedStateMachine):
                 assert _texts(self.log, stream, branch) == self.naive.read(stream, branch)
                 folded = self.log.state(WORDS, stream, branch=branch) or Words()
                 assert list(folded.texts) == self.naive.read(stream, branch)
-        assert verify(self.log).ok
+        assert verify_log(self.log).ok
         assert _rebuilt_equals_live(self.log)
 
     # -- drawing ---------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ def _rebuilt_equals_live(log: Log) -> bool:
             return [list(view.dump(reader.db)) for view in log.file.views.all]
 
     live = dump()
-    rebuild(log)
+    rebuild_projections(log)
     return live == dump()
 
 

@@ -11,7 +11,9 @@ from everloop.ports import Progress
 STEP = 1_000
 
 
-def rebuild(log: Log, names: Sequence[str] = (), progress: Progress | None = None) -> list[str]:
+def rebuild_projections(
+    log: Log, names: Sequence[str] = (), progress: Progress | None = None
+) -> list[str]:
     """Drop views (by default all) and fold them again, in one transaction. Returns their names.
 
     Raises:

@@ -67,7 +67,7 @@ class Verification(msgspec.Struct, frozen=True):
         return all(damage.problem.startswith(INDEX) for damage in self.damage)
 
 
-def verify(log: Log, progress: Progress | None = None) -> Verification:
+def verify_log(log: Log, progress: Progress | None = None) -> Verification:
     """Check every record, the order of the log, its file, and other evidence of its length."""
     copies = backups_since_restore(log.backups.folder) if log.backups else []
     with log.file.reading() as reader:

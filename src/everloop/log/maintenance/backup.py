@@ -4,6 +4,8 @@ A copy is made with SQLite's backup interface, never by copying the file, and is
 gets its final name. The name has the time and the head of the log.
 """
 
+import os
+import shutil
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -21,6 +23,9 @@ from everloop.log.sqlite.file import LogFile
 from everloop.ports import Clock, Progress
 
 PAGES_AT_ONCE = 1_024
+PARTIAL = ".partial-"  # copies that are being made; the name ends with the process
+RESTORING = ".restoring-"  # folders next to a log, in which a restore verifies its copy
+ABANDONED_S = 3_600
 RESTORED = (
     ".restored"  # file with the time of the last restore; older backups are of the replaced log
 )
@@ -80,6 +85,10 @@ class BackupRotation:
             self._newest = _parse_name(path)
             return path
 
+    def erase_partial_copies(self) -> None:
+        """Erase what killed processes left of backups and restores."""
+        erase_partial_copies(self.folder, self._clock.now())
+
     def make_and_get_head(self) -> int:
         """Make a backup now and return its newest position."""
         copy = _parse_name(self.make())
@@ -102,13 +111,25 @@ def make_backup(
         Unavailable: the folder cannot be written.
         Corrupt: the copy is damaged.
     """
+    with file.reading() as reader:
+        return back_up_database(reader.db, reader.head(), folder, now, progress)
+
+
+def back_up_database(
+    db: apsw.Connection, head: int, folder: Path, now: datetime, progress: Progress | None = None
+) -> Path:
+    """Copy an open database, whose newest position is `head`, into a folder; check the copy.
+
+    Raises:
+        Unavailable: the folder cannot be written.
+        Corrupt: the copy is damaged.
+    """
     _make_folder(folder)
-    partial = folder / f".partial-{now.strftime(_STAMP)}.db"
+    erase_partial_copies(folder, now)
+    partial = folder / f"{PARTIAL}{now.strftime(_STAMP)}-{os.getpid()}.db"
     try:
-        with file.reading() as reader:
-            head = reader.head()
-            with _report_folder_errors(folder):
-                copy_pages(reader.db, partial, progress)
+        with _report_folder_errors(folder):
+            copy_pages(db, partial, progress)
         target = folder / f"everloop-{now.strftime(_STAMP)}-{head}.db"
         partial.replace(target)
     except apsw.Error as problem:
@@ -138,6 +159,29 @@ def copy_pages(source: apsw.Connection, target: Path, progress: Progress | None 
             )
     finally:
         db.close()
+
+
+def erase_partial_copies(folder: Path, now: datetime) -> None:
+    """Erase what killed processes left of backups and restores: it may hold purged text."""
+    for path in folder.glob(f"{PARTIAL}*"):
+        pid = path.name.removesuffix("-journal").removesuffix(".db").rpartition("-")[2]
+        if not (pid.isdigit() and _is_running(int(pid))):
+            with suppress(OSError):
+                path.unlink()
+    for path in folder.parent.glob(f"{RESTORING}*"):
+        with suppress(OSError):
+            if path.stat().st_mtime < now.timestamp() - ABANDONED_S:
+                shutil.rmtree(path)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True
 
 
 def list_backups(folder: Path) -> list[BackupFile]:

@@ -12,6 +12,7 @@ import os
 import selectors
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -54,6 +55,7 @@ class ReplicaFollower:
         tenant: TenantStatements,
         world: World,
     ) -> None:
+        self.deliver: Callable[[str], None] = _ignore  # what becomes of messages of other nodes
         self._log = log
         self._catch_up = catch_up
         self._line = line
@@ -131,21 +133,32 @@ class ReplicaFollower:
                 if due:
                     db.execute(b"SELECT")  # so that a dead connection is noticed
                     next_poll = time.monotonic() + LOOK_EVERY_S
-                if self._announced(db) > self._log.transactions.head or due:
-                    self._pull()
+                announced = self._announced(db)
+                if announced > self._log.transactions.head or due:
+                    self._pull(0 if due else announced)
                 if due:
                     self._note_level()
                 self._closed.wait(BREATH_S)  # announcements in this time are fetched together
 
     def _announced(self, db: Connection) -> int:
-        return max((int(note.payload) for note in db.notifies(timeout=0)), default=0)
+        """The newest position that was announced; messages between nodes are handed on."""
+        newest = 0
+        for note in db.notifies(timeout=0):
+            if note.channel == self._tenant.messages:
+                self.deliver(note.payload)
+            else:
+                newest = max(newest, int(note.payload))
+        return newest
 
-    def _pull(self) -> None:
-        """Bring the copy up to date, one page at a time, so that writers can run in between."""
+    def _pull(self, announced: int = 0) -> None:
+        """Bring the copy up to date, one page at a time, so that writers can run in between.
+
+        An append of this node that was waited for may have brought what was announced already.
+        """
         level = False
         while not level and not self._closed.is_set():
             with self._log.commit_queue.write_lock:
-                level = self._adopt_page()
+                level = 0 < announced <= self._log.transactions.head or self._adopt_page()
                 head = self._log.transactions.head
                 if head != self._checked:
                     self._log.notify_followers(head)
@@ -196,3 +209,8 @@ class ReplicaFollower:
         """Seconds to wait before the next try: exponential backoff with jitter."""
         jitter = 0.5 + self._entropy.draw(1)[0] / 510
         return jitter * min(PAUSE_MIN_S * 2.0 ** min(self._failures, 16), PAUSE_MAX_S)
+
+
+def _ignore(message: str) -> None:
+    """Nobody here is interested in messages."""
+    del message

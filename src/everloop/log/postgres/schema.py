@@ -130,6 +130,7 @@ class TenantStatements(NamedTuple):
 
     id: int
     listen: bytes
+    messages: str  # the channel of messages between nodes
     scrub: bytes
     statements: dict[str, bytes]  # to be prepared, by name
     depot: DepotStatements
@@ -149,7 +150,8 @@ def find_tenant(db: Connection, name: str) -> TenantStatements:
             known = _tenant_id(db, name) or _create_tenant(db, name)
     return TenantStatements(
         known,
-        listen=_for_tenant("LISTEN {listen}", known),
+        listen=_for_tenant("LISTEN {listen}; LISTEN {messages}", known),
+        messages=_channel(known, "_messages"),
         scrub=_for_tenant("VACUUM (FULL, ANALYZE) {log}", known),
         statements={
             **{name: _for_tenant(text, known) for name, text in _STATEMENTS.items()},
@@ -231,8 +233,11 @@ def _create_tenant(db: Connection, name: str) -> int:
     return number
 
 
+def _channel(number: int, purpose: str = "") -> str:
+    return f"everloop_{number}{purpose}"
+
+
 def _for_tenant(text: LiteralString, number: int) -> bytes:
-    channel = f"everloop_{number}"
     return (
         sql.SQL(text)
         .format(
@@ -241,8 +246,9 @@ def _for_tenant(text: LiteralString, number: int) -> bytes:
             files=sql.Identifier("everloop", f"files_{number}"),
             named=sql.Literal(f"everloop.files_{number}"),
             columns=sql.SQL(COLUMNS),
-            channel=sql.Literal(channel),
-            listen=sql.Identifier(channel),
+            channel=sql.Literal(_channel(number)),
+            listen=sql.Identifier(_channel(number)),
+            messages=sql.Identifier(_channel(number, "_messages")),
         )
         .as_bytes()
     )

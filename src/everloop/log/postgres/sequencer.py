@@ -37,6 +37,7 @@ from everloop.log.postgres.pipeline import (
     unpack_int,
     unpack_record,
 )
+from everloop.log.postgres.pubsub import PostgresNodeMessages
 from everloop.log.postgres.schema import INSERT_ROW_COUNTS, TenantStatements, find_tenant
 from everloop.log.postgres.scrub import scrub_log_table
 from everloop.log.read.projection import Projection
@@ -78,13 +79,16 @@ def open_postgres_log(
     follower = ReplicaFollower(log, sequencer.catch_up, line(_no_retry), place, world)
     log.claims = PostgresClaimStore(line(), f"{place.id} {tenant}")
     log.blobs = depot = PostgresBlobStore(line(), place)
+    log.messages = messages = PostgresNodeMessages(line(_no_retry), place.messages)
+    follower.deliver = messages.deliver
     log.after_scrub += [follower.mark_scrubbed, lambda: scrub_log_table(line(), place), depot.scrub]
     log.transactions.add_late_arrivals = log.commit_queue.add_late_arrivals
-    log.on_close += [follower.close, depot.close, main.disconnect]
+    log.on_close += [follower.close, messages.close, depot.close, main.disconnect]
     log.health_checks.append(follower.problem)
     log.primary = partial(_server_records, line, place)
     try:
         follower.start()
+        messages.start()
     except BaseException:
         log.close()
         raise

@@ -1,11 +1,12 @@
 """Folded state of streams: an in-memory cache, and snapshots so that opening reads only the tail.
 
-Both are caches; deleting them costs only time. A cached state is used only for the same fold,
-stream and branch, and only while exactly the same facts of that stream are hidden.
+Both are caches; deleting them costs only time. A cached state is used only for the same fold and
+stream, on a branch that has all its facts, and only while exactly the same of those are hidden.
 """
 
 import hashlib
 import threading
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from everloop.log.model.event import Unknown
 from everloop.log.model.limits import Limits
 from everloop.log.model.record import Fact
 from everloop.log.read.reader import Reader
-from everloop.log.sql_rows import query_one
+from everloop.log.sql_rows import query_rows
 
 S = TypeVar("S")
 
@@ -53,8 +54,8 @@ StreamKey = tuple[str, str]  # stream, branch
 CacheEntry = tuple[Fold[Any], CachedState]
 
 _NEWEST = (
-    "SELECT state, version, position FROM snapshots WHERE fold = ? AND stream = ?"
-    " AND branch = ? AND position <= ? AND hidden = ? ORDER BY version DESC LIMIT 1"
+    "SELECT state, version, position, hidden FROM snapshots WHERE fold = ? AND stream = ?"
+    " AND branch = ? AND position <= ? ORDER BY version DESC"
 )
 
 
@@ -108,7 +109,7 @@ class StateCache:
         self, reader: Reader, fold: Fold[Any], stream: str, branch: Branch, sight: Sight
     ) -> CachedState:
         tail = reader.stream_head(stream, branch)
-        hidden = _hidden_digest(reader, stream, sight)
+        hidden = _hidden_positions(reader, stream, sight)
         place = (stream, branch.name)
         start = self._cached(place, fold, tail.version, hidden)
         if start is None:
@@ -120,18 +121,20 @@ class StateCache:
             # Not `isinstance`: it is slow on classes with a metaclass, such as events.
             if type(fact.event) is not Unknown:
                 value = evolve(value, fact)
-        kept = CachedState(value, tail.version, tail.position, hidden, start.saved)
+        digest = _digest_upto(hidden, tail.position)
+        kept = CachedState(value, tail.version, tail.position, digest, start.saved)
         self._put(place, fold, kept)
         return kept
 
     def _cached(
-        self, place: StreamKey, fold: Fold[Any], version: int, hidden: str
+        self, place: StreamKey, fold: Fold[Any], version: int, hidden: Sequence[int]
     ) -> CachedState | None:
         with self._lock:
             found = self.cached.get(place, {}).get(fold.key)
-        if found and found[1].version <= version and found[1].hidden == hidden:
-            return found[1]
-        return None
+        if found is None or found[1].version > version:
+            return None
+        kept = found[1]
+        return kept if kept.hidden == _digest_upto(hidden, kept.position) else None
 
     def _put(self, place: StreamKey, fold: Fold[Any], kept: CachedState) -> None:
         with self._lock:
@@ -164,41 +167,48 @@ class StateCache:
 
 
 def _snapshot(
-    reader: Reader, fold: Fold[Any], stream: str, branch: Branch, hidden: str
+    reader: Reader, fold: Fold[Any], stream: str, branch: Branch, hidden: Sequence[int]
 ) -> CachedState:
     """The newest snapshot that is valid on a branch, or an empty state."""
     for name, cap in branch.lineage():
-        row = query_one(reader.db, _NEWEST, (fold.key, stream, name, cap, hidden))
-        if row is not None:
-            value = msgspec.msgpack.decode(row[0], type=fold.state)
-            return CachedState(value, row[1], row[2], hidden, row[1])
-    return CachedState(None, 0, 0, hidden, 0)
+        for row in query_rows(reader.db, _NEWEST, (fold.key, stream, name, cap)):
+            state, version, position, digest = row
+            if digest == _digest_upto(hidden, position):
+                value = msgspec.msgpack.decode(state, type=fold.state)
+                return CachedState(value, version, position, digest, version)
+    return CachedState(None, 0, 0, "", 0)
 
 
-def _hidden_digest(reader: Reader, stream: str, sight: Sight) -> str:
-    """A digest of the positions of this stream that are hidden in a sight; empty if none are."""
+def _hidden_positions(reader: Reader, stream: str, sight: Sight) -> list[int]:
+    """The positions of this stream in the lineage of a sight that are hidden in it, in order."""
     if not reader.has_hidden(stream):
-        return ""
+        return []
     reader.use_sight(sight)
-    rows = reader.rows(
-        """
-        WITH RECURSIVE needed (branch) AS (
-            SELECT min(branch) FROM log_needs WHERE stream = ?1
-            UNION ALL
-            SELECT (SELECT min(n.branch) FROM log_needs n
-                    WHERE n.stream = ?1 AND n.branch > needed.branch)
-            FROM needed WHERE needed.branch IS NOT NULL
-        )
-        SELECT h.position FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
-        WHERE h.stream = ?1
-        UNION
-        SELECT n.position FROM needed LEFT JOIN temp.sight s ON s.branch = needed.branch
-        CROSS JOIN log_needs n
-        WHERE n.stream = ?1 AND n.branch = needed.branch AND n.at > ifnull(s.cap, -1)
-        ORDER BY 1
-        """,
-        (stream,),
-    )
-    if not rows:
-        return ""
-    return hashlib.sha256(msgspec.json.encode(rows)).hexdigest()
+    return [row[0] for row in reader.rows(_HIDDEN, (stream,))]
+
+
+def _digest_upto(hidden: Sequence[int], position: int) -> str:
+    """A digest of the hidden positions up to one; empty if none are."""
+    upto = bisect_right(hidden, position)
+    return hashlib.sha256(msgspec.json.encode(hidden[:upto])).hexdigest() if upto else ""
+
+
+_HIDDEN = """
+WITH RECURSIVE needed (branch) AS (
+    SELECT min(branch) FROM log_needs WHERE stream = ?1
+    UNION ALL
+    SELECT (SELECT min(n.branch) FROM log_needs n
+            WHERE n.stream = ?1 AND n.branch > needed.branch)
+    FROM needed WHERE needed.branch IS NOT NULL
+), gone (position) AS (
+    SELECT h.position FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+    WHERE h.stream = ?1
+    UNION
+    SELECT n.position FROM needed LEFT JOIN temp.sight s ON s.branch = needed.branch
+    CROSS JOIN log_needs n
+    WHERE n.stream = ?1 AND n.branch = needed.branch AND n.at > ifnull(s.cap, -1)
+)
+SELECT g.position FROM gone g CROSS JOIN log l ON l.position = g.position
+JOIN temp.sight s ON s.branch = l.branch AND l.position <= s.cap
+ORDER BY 1
+"""

@@ -36,6 +36,9 @@ _BY_POSITION = f"SELECT {COLUMNS} FROM log WHERE position = ?"  # noqa: S608 - o
 _REQUESTED = (
     f"SELECT {COLUMNS} FROM log WHERE request_id = ? AND {CALLER_REQUESTS} ORDER BY position"  # noqa: S608
 )
+_REQUEST_IDS = f"""
+SELECT DISTINCT request_id FROM log WHERE request_id >= ? AND request_id < ? AND {CALLER_REQUESTS}
+"""  # noqa: S608 - our own condition
 _REQUESTED_AFTER = (
     f"SELECT {COLUMNS} FROM log WHERE position > ? AND request_id = ? ORDER BY position"  # noqa: S608
 )
@@ -150,6 +153,10 @@ class Reader:
     def records_of_request(self, request_id: str) -> list[Record]:
         """The records of a caller's request id, in order."""
         return [Record(*row) for row in self.rows(_REQUESTED, (request_id,))]
+
+    def request_ids(self, prefix: str) -> list[str]:
+        """The callers' request ids that begin with a prefix."""
+        return [row[0] for row in self.rows(_REQUEST_IDS, (prefix, f"{prefix}\U0010ffff"))]
 
     def records_of_any_request(self, request_id: str, after: int) -> list[Record]:
         """The records after a position of any request id, also one that the log generated."""

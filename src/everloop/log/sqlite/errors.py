@@ -1,5 +1,6 @@
 """Translates SQLite errors into errors with a message and a hint for people."""
 
+import os
 from pathlib import Path
 
 import apsw
@@ -22,10 +23,17 @@ def require_safe_sqlite(version: str) -> None:
         )
 
 
+def is_read_only(path: Path) -> bool:
+    """Whether a file is there, but it or its folder cannot be written."""
+    return path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
 def translate_sqlite_error(
     problem: apsw.Error | UnicodeDecodeError, path: Path
 ) -> Unavailable | Corrupt:
     """Translate a SQLite error into ours, with a hint."""
+    if isinstance(problem, apsw.CantOpenError) and is_read_only(path):
+        problem = apsw.ReadOnlyError()  # the files beside it cannot be made
     match problem:
         case apsw.FullError():
             return Unavailable(

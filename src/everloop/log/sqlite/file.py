@@ -7,6 +7,7 @@ Durability: WAL with `synchronous=FULL`. No checkpoint runs inside a commit, bec
 checkpoint would not mean that the commit failed.
 """
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -27,6 +28,7 @@ from everloop.log.sql_rows import close_quietly, query_one, query_rows
 from everloop.log.sqlite.errors import require_safe_sqlite, translate_sqlite_error
 from everloop.ports import World
 
+PRIVATE = 0o600
 _SETTINGS = """
 PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = ON; PRAGMA fullfsync = ON;
 PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384
@@ -70,7 +72,16 @@ class LogFile:
 
     def _connect(self, synchronous: str) -> apsw.Connection:
         try:
+            if not self.path.exists():  # SQLite gives its other files the mode of this one
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE))
+        except OSError as problem:
+            raise Unavailable(
+                f"{self.path} cannot be created: {problem.strerror}", hint="Check the folder."
+            ) from problem
+        try:
             db = apsw.Connection(str(self.path), vfs=self._vfs)
+            # Without it, SQLite with STAT4 prepares every cached statement anew for each binding.
+            db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         except apsw.Error as problem:
             raise translate_sqlite_error(problem, self.path) from problem
         try:

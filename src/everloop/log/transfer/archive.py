@@ -19,15 +19,16 @@ from typing import IO
 import apsw
 import msgspec
 
-from everloop.errors import Corrupt, EverloopError, Invalid, NotFound, Unavailable
+from everloop.errors import Conflict, Corrupt, EverloopError, Invalid, NotFound, Unavailable
 from everloop.log.integrity.verify import Damage, last_known_position, scan_records
 from everloop.log.log import Log
 from everloop.log.model.record import Record, from_microseconds, to_microseconds
-from everloop.log.transfer.move import move
+from everloop.log.transfer.move import move_log
 from everloop.ports import Progress
 
 FORMAT = 1
 BATCH = 1_000
+IMPORTING = ".importing"  # the suffix of a file that names the archive that is being imported
 HEADING_BYTES_MAX = 1_000
 NOTHING_IMPORTED = "Nothing was imported. Try another copy of the archive."
 DescribeLocation = Callable[[int], str]  # describes where the record of a position is in an archive
@@ -123,16 +124,41 @@ def import_records(
     *,
     place: DescribeLocation,
 ) -> int:
-    """Check all records in a scratch log, then import them."""
+    """Check all records in a scratch log, then import them.
+
+    A log with records of its own is never extended: an archive has no key that proves who wrote
+    it, and its records speak in any name. Only an import that was interrupted here goes on.
+
+    Raises:
+        Conflict: the log has records, and this import was not interrupted here.
+        Corrupt: the archive is damaged.
+    """
     with tempfile.TemporaryDirectory(prefix="everloop-import-") as folder:
         scratch = log.open_other(Path(folder) / "import.db")
         try:
             _import_all(scratch, records, place)
-            if log.backups and log.head:
-                log.backups.make()
-            return move(scratch, log, progress)
+            with _resumable(log, scratch):
+                if log.backups and log.head:
+                    log.backups.make()
+                return move_log(scratch, log, progress)
         finally:
             scratch.close()
+
+
+@contextmanager
+def _resumable(log: Log, archive: Log) -> Generator[None]:
+    """Note which archive is being imported, next to the log, until all of it is there."""
+    note = log.file.path.with_suffix(IMPORTING)
+    tip = archive.record(archive.head).digest.hex() if archive.head else ""
+    if 0 < log.head < archive.head and not (note.exists() and note.read_text() == tip):
+        raise Conflict(
+            "the log is not empty, and records of an archive could speak in your name",
+            hint="Import it into a new home: everloop --home FOLDER log import FILE. Take over what"
+            " you want with `memories export` and `import`, `threads export` and `import`.",
+        )
+    note.write_text(tip)
+    yield
+    note.unlink(missing_ok=True)
 
 
 def read_jsonl(path: Path) -> Iterator[Record]:

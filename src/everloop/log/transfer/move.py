@@ -12,7 +12,7 @@ from everloop.ports import Progress
 BATCH = 1_000
 
 
-def move(source: Log, target: Log, progress: Progress | None = None) -> int:
+def move_log(source: Log, target: Log, progress: Progress | None = None) -> int:
     """Copy the records that the target does not have yet, and return how many.
 
     Raises:

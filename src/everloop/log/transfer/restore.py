@@ -14,8 +14,9 @@ import apsw
 import msgspec
 
 from everloop.errors import Corrupt, Invalid, NotFound
-from everloop.log.integrity.verify import verify
+from everloop.log.integrity.verify import verify_log
 from everloop.log.maintenance.backup import (
+    RESTORING,
     copy_pages,
     list_backups,
     make_backup,
@@ -55,7 +56,7 @@ def restore_log(
             hint="Choose one of its backups: `everloop backup --list`.",
         )
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tempfile.TemporaryDirectory(prefix=".restoring-", dir=target.parent) as folder:
+    with tempfile.TemporaryDirectory(prefix=RESTORING, dir=target.parent) as folder:
         scratch = Path(folder) / "copy.db"
         head = _verify_copy(copy, scratch, world)
         kept = _keep_current(target, world) if target.exists() else None
@@ -76,7 +77,7 @@ def _verify_copy(copy: Path, scratch: Path, world: World) -> int:
         raise translate_sqlite_error(problem, copy) from problem
     log = open_log(scratch, world=world)
     try:
-        found = verify(log)
+        found = verify_log(log)
         if not found.ok:
             first = found.damage[0]
             raise Corrupt(
@@ -97,7 +98,7 @@ def _keep_current(target: Path, world: World) -> Path:
     try:
         log = open_log(target, world=world)
         try:
-            if verify(log).ok:
+            if verify_log(log).ok:
                 return make_backup(log.file, folder, now)
         finally:
             log.close()

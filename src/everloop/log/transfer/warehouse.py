@@ -48,6 +48,13 @@ class SinkLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retry_s: Annotated[
         float, Meta(ge=0, description="How long a call that failed for a moment is repeated.")
     ] = 60.0
+    bigquery: Annotated[
+        str,
+        Meta(
+            description="`PROJECT.DATASET` that a running server keeps a copy of the log in."
+            " Empty: none."
+        ),
+    ] = ""
     location: Annotated[
         str, Meta(description="Where a new BigQuery dataset is put, such as `EU`. Empty: `US`.")
     ] = ""

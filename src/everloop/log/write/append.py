@@ -3,7 +3,6 @@
 Also the protocols of a store whose log is ordered elsewhere: a PostgreSQL server and a local copy.
 """
 
-from asyncio import Future
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Protocol, TypeVar, final
@@ -69,6 +68,7 @@ class TransactionContext(msgspec.Struct, eq=False, dict=True):
     now_us: int
     stream: str
     version: int  # the stream's newest version
+    clock_us: int  # what the clock says; `now_us` is later where the clock went back
 
     @property
     def reader(self) -> Reader:
@@ -141,7 +141,6 @@ class AppendRequest(msgspec.Struct, eq=False):
     done: Callable[[], None] | None = (
         None  # called once it was written or failed, by the writing thread
     )
-    written: "Future[None] | None" = None  # resolved then, on its event loop
 
     def set_repeated(self, done: Sequence[Record]) -> None:
         """Set the receipt of the earlier append with the same request id."""

@@ -1,24 +1,23 @@
 """Group commit: many callers share one transaction and one disk sync.
 
 A caller that gets the write lock writes for everyone who waits, so a single caller needs no thread
-switch. Other callers leave their append to the writer thread; asyncio callers always do, because
-they must never wait for a lock.
+switch. Other callers leave their append to the writer thread and wait.
 """
 
 import threading
-from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from everloop.errors import Unavailable
 from everloop.log.write.append import AppendRequest, Receipt
+from everloop.tracing import span
 
 WAIT_S = 1.0
 
 
 class CommitQueue:
-    """The queue of waiting appends. Safe from any number of threads and event loops."""
+    """The queue of waiting appends. Safe from any number of threads."""
 
     def __init__(
         self, commit: Callable[[Sequence[AppendRequest]], None], *, batch_max: int
@@ -30,10 +29,15 @@ class CommitQueue:
         self._batch: list[AppendRequest] = []
         self._work_arrived = threading.Event()
         self._thread: threading.Thread | None = None
+        self._thread_lock = threading.Lock()
         self._closed = False
 
     def write(self, work: AppendRequest) -> Receipt:
         """Write an append and wait until it is durable."""
+        with span("log.append"):
+            return self._write(work)
+
+    def _write(self, work: AppendRequest) -> Receipt:
         if not self.write_lock.acquire(
             False
         ):  # positional: a keyword costs more than the lock itself
@@ -54,22 +58,12 @@ class CommitQueue:
 
         Each append is atomic by itself. The first error is raised after all were tried.
         """
-        with self.write_lock:
+        with span("log.append", appends=len(works)), self.write_lock:
             for work in works:
                 self._enqueue(work)
             for work in works:
                 self._write_through(work)
         return [work.outcome() for work in works]
-
-    async def write_async(self, work: AppendRequest) -> Receipt:
-        """Write an append without blocking the event loop."""
-        work.written = get_running_loop().create_future()
-        self._enqueue(work)
-        self._start_thread()
-        if not self._work_arrived.is_set():  # else the thread will find this one anyway
-            self._work_arrived.set()
-        await work.written
-        return work.outcome()
 
     def add_late_arrivals(self) -> None:
         """Add appends that arrived meanwhile to the batch, whose transaction begins only now."""
@@ -113,7 +107,7 @@ class CommitQueue:
             self._commit(batch)
         finally:
             first = batch[0]  # a caller that writes its own append needs no wake-up
-            if len(batch) > 1 or first.written is not None or first.done is not None:
+            if len(batch) > 1 or first.done is not None:
                 wake(batch)
 
     def _write_through(self, work: AppendRequest) -> None:
@@ -142,7 +136,7 @@ class CommitQueue:
 
     def _start_thread(self) -> None:
         if self._thread is None:
-            with self.write_lock:
+            with self._thread_lock:  # not the write lock: a busy caller may hold that for long
                 if self._thread is None:
                     self._thread = threading.Thread(
                         target=self._run, name="everloop-writer", daemon=True
@@ -160,19 +154,7 @@ class CommitQueue:
 
 
 def wake(batch: Sequence[AppendRequest]) -> None:
-    """Notify all callers of a batch; each event loop is woken only once."""
-    loops: dict[AbstractEventLoop, list[Future[None]]] = {}
+    """Notify all callers of a batch that wait."""
     for work in batch:
-        if work.written is not None:
-            loops.setdefault(work.written.get_loop(), []).append(work.written)
-        elif work.done is not None:
+        if work.done is not None:
             work.done()
-    for loop, written in loops.items():
-        with suppress(RuntimeError):  # the loop was closed, so nobody waits there
-            loop.call_soon_threadsafe(_resolve, written)
-
-
-def _resolve(written: "Sequence[Future[None]]") -> None:
-    for one in written:
-        if not one.done():  # the waiting task may have been cancelled
-            one.set_result(None)

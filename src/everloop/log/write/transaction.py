@@ -58,6 +58,7 @@ class TransactionWriter:
         self._sequencer = sequencer
         self._encoder = RecordEncoder(world.entropy, event_bytes_max=limits.event_bytes_max)
         self._last_us = 0
+        self._clock_us = 0  # what the clock said for the current batch
         self._batch_start = 0  # the newest position before the current batch
         self._data_version = -1  # SQLite's data_version after our last write
         self._tails = StreamHeads()
@@ -208,6 +209,7 @@ class TransactionWriter:
                 self.add_late_arrivals()
         else:
             now_us = self._clock.now_us()
+        self._clock_us = now_us
         if now_us < self._last_us:
             now_us = self._last_us
         self._batch_start, shared = self.head, len(batch) > 1
@@ -281,7 +283,15 @@ class TransactionWriter:
                 hint="Read the stream again and decide again.",
             )
         desk = TransactionContext(
-            reader, self._pending, self.states, self.file, branch, now_us, stream, version
+            reader,
+            self._pending,
+            self.states,
+            self.file,
+            branch,
+            now_us,
+            stream,
+            version,
+            self._clock_us,
         )
         asked = work.asked
         drafts = asked(desk) if callable(asked) else asked
