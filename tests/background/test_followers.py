@@ -108,7 +108,10 @@ from everloop.app import Engine, USER
 from everloop.background.followers import Followers
 from everloop.memory.model.commands import RetireItem
 engine = Engine.open(sys.argv[1])
-Followers.react = lambda self, facts: os.kill(os.getpid(), signal.SIGKILL)
+def react(self, facts):
+    if any(type(fact.event).__name__ == "Retired" for fact in facts):
+        os.kill(os.getpid(), signal.SIGKILL)
+Followers.react = react
 engine.do(RetireItem(sys.argv[2], "it was wrong"), by=USER)
 """
 

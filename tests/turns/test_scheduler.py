@@ -60,8 +60,8 @@ def test_after_a_kill_another_process_marks_the_turn_uncertain_and_answers_the_n
             dying.wait()
             talking.until_ended(waiting)
             with talking.engine.reading() as reader:
-                assert threads.turn(reader, sent).phase == "uncertain"
-                assert threads.turn(reader, waiting).phase == "done"
+                assert threads.find_turn(reader, sent).phase == "uncertain"
+                assert threads.find_turn(reader, waiting).phase == "done"
             assert len(talking.model.calls) == 1
 
 
@@ -83,7 +83,7 @@ def test_a_branch_forked_during_an_answer_continues_without_it(tmp_path: Path) -
         again = talking.talk.regenerate(second.message_id, USER)
         talking.until_ended(again.turn_id)
         with talking.engine.reading() as reader:
-            assert threads.turn(reader, first.turn_id).phase == "uncertain"
+            assert threads.find_turn(reader, first.turn_id).phase == "uncertain"
         go.set()
         talking.talk.switch_branch(HOME, first.branch, USER)
         talking.until_ended(second.turn_id)
@@ -102,7 +102,7 @@ def test_a_turn_that_is_sent_on_one_branch_is_never_sent_on_another(tmp_path: Pa
         talking.until_ended(again.turn_id)
         assert talking.turn(first).phase == "streaming"
         with talking.engine.reading() as reader:
-            assert threads.turn(reader, first.turn_id).phase == "stopped"
+            assert threads.find_turn(reader, first.turn_id).phase == "stopped"
         assert len(talking.model.calls) == 2
 
 
@@ -149,7 +149,7 @@ def test_the_model_can_be_changed_within_a_thread(tmp_path: Path) -> None:
         running.talk.home_thread(USER)
         chosen = list(models)
         turns = TurnScheduler(
-            engine.log, running.thread_turns, lambda: chosen[0], engine.world.clock
+            engine.log, running.thread_turns, lambda _: chosen[0], engine.world.clock
         )
         turns.start()
         talking = Parlour(running, models[0], DeterministicWorld())
@@ -184,7 +184,7 @@ def test_an_empty_chunk_does_not_end_an_answer(tmp_path: Path) -> None:
 
 def test_notes_of_a_tool_are_recorded_on_the_branch_of_the_answer(tmp_path: Path) -> None:
     go = gate()
-    call = ToolCall("c", "note_decision", {"text": "We plant plums."})
+    call = ToolCall("c", "remember", {"kind": "decision", "text": "We plant plums."})
     with parlour(tmp_path, [["Hm. ", go, call], "Noted.", "Other."]) as talking:
         first = talking.say("Plums?")
         talking.until_streaming(first.turn_id)
@@ -193,9 +193,9 @@ def test_notes_of_a_tool_are_recorded_on_the_branch_of_the_answer(tmp_path: Path
         for sent in (first, second):
             talking.until_ended(sent.turn_id)
         with talking.engine.reading() as reader:
-            assert notes.notes(reader, HOME) == []
+            assert notes.list_notes(reader, HOME) == []
         with talking.engine.reading(branch=first.branch) as reader:
-            assert [note.text for note in notes.notes(reader, HOME)] == ["We plant plums."]
+            assert [note.text for note in notes.list_notes(reader, HOME)] == ["We plant plums."]
 
 
 def test_the_same_edit_sent_twice_is_one_edit(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_half_created_home_thread_is_opened(tmp_path: Path) -> None:
         running = Services(engine, PLAIN, ScriptedModel())
         running.talk.home_thread(USER)
         with engine.reading() as reader:
-            assert threads.thread(reader, HOME).title == "Home"
+            assert threads.find_thread(reader, HOME).title == "Home"
 
 
 def test_an_answer_on_another_branch_is_indexed_after_switching_to_it(

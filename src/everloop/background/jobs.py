@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
@@ -21,14 +22,19 @@ from everloop.errors import Conflict, EverloopError, NotFound, Rejected, Unavail
 from everloop.log import Log
 from everloop.log.ownership import Claim
 from everloop.ports import Clock, Progress
+from everloop.tracing import span
 
 PROGRESS = "progress.json"
 CANCELLED = "broken off"  # the marker file of a job that waits for somebody to resume it
 LOOK_EVERY_S = 2.0  # for jobs of a process that died
 DAY_S = 86_400
+IMPORTS_SUFFIX = ".imports"  # of the folder of imports beside a log: another log has its own
+WORLD_IMPORTS_SUFFIX = ".world-imports"  # the same for cards, chats and worlds
+IMPORTS_SPEC = "asked.json"  # in a job's folder once all of an upload is there
+UPLOAD_STALLED_S = 600  # an upload to which nothing was added for so long is given up
 AGAIN = "Resume it, or start it again: nothing is done twice."
 
-State = Literal["waiting", "running", "done", "failed", "broken off"]
+JobState = Literal["waiting", "running", "done", "failed", "broken off"]
 
 
 class JobStatus(msgspec.Struct, frozen=True):
@@ -37,7 +43,7 @@ class JobStatus(msgspec.Struct, frozen=True):
     job_id: str
     kind: str
     title: str
-    state: State
+    state: JobState
     done: int = 0
     total: int = 0
     unit: str = ""
@@ -57,7 +63,7 @@ class Job:
 
     def __init__(self, folder: Path, job_id: str, title: str) -> None:
         self.folder, self.job_id, self.title = folder, job_id, title
-        self.state: State = "waiting"
+        self.state: JobState = "waiting"
         self.done, self.total = 0, 0
         self.problem: EverloopError | None = None
         self.over = threading.Event()
@@ -74,6 +80,9 @@ class Job:
             EverloopError: it failed.
         """
         raise NotImplementedError
+
+    def release(self) -> None:
+        """Let go of what the job held, once it is over."""
 
     def advance(self, done: int, total: int) -> None:
         """Note the progress, for this process and for others.
@@ -112,6 +121,24 @@ class Job:
 
 
 J = TypeVar("J", bound=Job)
+
+
+def erase_uploads(log: Log, now: datetime) -> None:
+    """Erase the uploads of imports that nobody runs: a purge must not leave their text.
+
+    What is being uploaded or imported stays.
+    """
+    beside = (log.file.path.with_suffix(each) for each in (IMPORTS_SUFFIX, WORLD_IMPORTS_SUFFIX))
+    for folder in (folder for each in beside for folder in each.glob("*")):
+        if not (folder / IMPORTS_SPEC).exists():
+            written = max((one.stat().st_mtime for one in folder.glob("*")), default=0.0)
+            if written < now.timestamp() - UPLOAD_STALLED_S:
+                shutil.rmtree(folder, ignore_errors=True)
+            continue
+        claim = log.claim(f"import:{folder.name}")
+        if claim is not None:
+            with claim:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 class JobQueue(Generic[J]):
@@ -365,11 +392,12 @@ class JobQueue(Generic[J]):
         return job
 
     def _carry(self, job: J, claim: Claim) -> None:
-        state: State = "failed"
+        state: JobState = "failed"
         problem: EverloopError | None = Unavailable("the job ended unexpectedly", hint=AGAIN)
         try:
             job.state = "running"
-            job.run()
+            with span("job", kind=job.kind):
+                job.run()
             state, problem = "done", None
         except Cancelled:
             state, problem = "broken off", None
@@ -380,6 +408,7 @@ class JobQueue(Generic[J]):
         finally:
             self._put_away(job, over=state == "done" or isinstance(problem, Rejected))
             claim.release()
+            job.release()
             job.problem = problem
             job.over.set()
             job.state = state  # last: a reader who sees it sees all of it

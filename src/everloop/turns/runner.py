@@ -16,19 +16,23 @@ from everloop.errors import EverloopError
 from everloop.ports import (
     Clock,
     Delta,
+    EstimatingModel,
     Finish,
     Message,
     Model,
     Params,
+    PreloadableModel,
     Prompt,
+    Reasoning,
     Stream,
     Text,
     ToolCall,
     ToolResult,
     Usage,
 )
+from everloop.tracing import Span, span
 from everloop.turns.live import LiveAnswers
-from everloop.turns.settings import TurnSettings
+from everloop.turns.settings import AnswerOptions, TurnSettings
 
 RESULT_MAX = 20_000  # characters of a tool's result that a model is given and the log keeps
 UNEXPECTED = "Try again, or choose another model. If it happens again, report it."
@@ -50,6 +54,11 @@ class Turn(Protocol):
     @property
     def branch(self) -> str:
         """The branch it was asked on. The stream may be on another one before it ends."""
+        ...
+
+    @property
+    def options(self) -> AnswerOptions:
+        """How the answer is wanted."""
         ...
 
     def prepare(self) -> Prompt:
@@ -84,6 +93,10 @@ class Turn(Protocol):
         """Record a tool call with its result."""
         ...
 
+    def record_reasoning(self, text: str) -> None:
+        """Record what the model thought before it answered."""
+        ...
+
     def record_usage(self, usage: Usage, duration_s: float) -> None:
         """Record what a call of the model cost."""
         ...
@@ -107,7 +120,7 @@ class TurnRunner:
     def __init__(
         self,
         turn: Turn,
-        model: Callable[[], Model],
+        model: Callable[[str], Model],
         clock: Clock,
         limits: TurnSettings,
         live: LiveAnswers,
@@ -115,17 +128,26 @@ class TurnRunner:
         self.turn = turn
         self._find_model, self._clock, self._limits, self._live = model, clock, limits, live
         self._text = ""
+        self._thought = ""
         self._new_paragraph = False  # before the next text: tools were called in between
         self._saved = 0
         self._saved_at = 0.0
-        self._unbilled = ""  # the model that has sent text and not yet its usage
+        self._unbilled: Callable[[], Usage] | None = None  # of a call that has not sent its usage
+        self._arrived = False  # whether any text of that call has
+        self._answered_by = ""  # of several models: the one that answered
         self._stream: Stream | None = None
         self._stopped = threading.Event()
 
     def run(self) -> None:
         """Run the turn to its end, whatever that is."""
+        with span("turn") as watched:
+            self._run(watched)
+
+    def _run(self, watched: Span) -> None:
         try:
-            model, prompt = self._find_model(), self.turn.prepare()
+            model, prompt = self._find_model(self.turn.options.model), self.turn.prepare()
+            if isinstance(model, PreloadableModel):
+                model.preload()  # what is not installed has sent nothing
             if self._stopped.is_set():
                 self.turn.stop(self._text)
             elif self.turn.begin(model.name):
@@ -133,6 +155,7 @@ class TurnRunner:
                 self._saved_at = self._now()
                 self._converse(model, prompt)
         except BaseException as problem:  # noqa: BLE001 - whatever an adapter does, a turn ends
+            watched.set(error=type(problem).__name__)
             self._end_after(problem)
         finally:
             self._live.end(self.turn.turn_id)
@@ -168,23 +191,27 @@ class TurnRunner:
         if self._stopped.is_set():
             self.turn.stop(self._text)
         else:
-            self.turn.finish(self._text, model.name, finish.reason)
+            self.turn.finish(self._text, self._answered_by or model.name, finish.reason)
 
     def _receive(self, model: Model, prompt: Prompt) -> tuple[list[ToolCall], Finish]:
         """Read one stream of the model to its end. Once stopped, nothing is sent."""
         began, calls, finish = self._now(), list[ToolCall](), Finish("stop")
         if self._stopped.is_set():
             return calls, finish
-        params = Params(tokens_max=self._limits.tokens_max, timeout_s=self._limits.silence_s)
-        self._stream = model.generate(prompt, params)
+        text_before = len(self._text)
+        self._unbilled = lambda: _estimate(model, prompt, self._text[text_before:])
+        self._arrived = False
+        self._stream = model.generate(prompt, self._params())
         try:
             if self._stopped.is_set():  # it came while the stream was being opened
                 return calls, finish
             for chunk in self._stream:
                 match chunk:
                     case Delta(text=text):
-                        self._unbilled = model.name
+                        self._arrived = True
                         self._append(text)
+                    case Reasoning(text=text):
+                        self._think(text)
                     case ToolCall():
                         calls.append(chunk)
                     case Usage():
@@ -195,7 +222,17 @@ class TurnRunner:
                     return [], Finish("length")
         finally:
             self._close()
+            self._record_thought()
         return calls, finish
+
+    def _params(self) -> Params:
+        wanted, most = self.turn.options, self._limits.tokens_max
+        return Params(
+            tokens_max=min(wanted.tokens_max or most, most),
+            timeout_s=self._limits.silence_s,
+            timeout_setting="thread.answer.silence_s",
+            temperature=wanted.temperature,
+        )
 
     def _close(self) -> None:
         """Close the stream, if there is one. What it raises does not matter: it is over."""
@@ -218,6 +255,19 @@ class TurnRunner:
             self.turn.save(self._text[self._saved :])
             self._saved, self._saved_at = len(self._text), self._now()
 
+    def _think(self, text: str) -> None:
+        """Add text to the reasoning, up to the length of an answer."""
+        text = _well_formed(text)[: max(0, self._limits.characters_max - len(self._thought))]
+        if text:
+            self._thought += text
+            self._live.think(self.turn.turn_id, text)
+
+    def _record_thought(self) -> None:
+        """Record the reasoning of one call of the model."""
+        thought, self._thought = self._thought, ""
+        if thought.strip():
+            self.turn.record_reasoning(thought)
+
     def _call_tools(self, calls: Sequence[ToolCall], said: str) -> list[Message]:
         """Call tools; returns the messages that tell the model what it said and what came back."""
         results: list[ToolResult] = []
@@ -239,17 +289,25 @@ class TurnRunner:
         return _truncate(_well_formed(result)), False
 
     def _bill(self, usage: Usage, duration_s: float) -> None:
-        self._unbilled = ""
+        self._unbilled = None
+        self._answered_by = usage.model
         self.turn.record_usage(usage, duration_s)
 
     def _bill_what_is_left(self) -> None:
-        """Record a call that was broken off: that it was made is known, and no more."""
-        if self._unbilled:
+        """Record a call that was broken off, with an estimate of what it took."""
+        if self._unbilled is not None and (self._arrived or self._stopped.is_set()):
             with suppress(EverloopError):  # the turn was retracted, and its costs with it
-                self._bill(Usage(self._unbilled, 0, 0), 0.0)
+                self._bill(self._unbilled(), 0.0)
 
     def _now(self) -> float:
         return self._clock.now().timestamp()
+
+
+def _estimate(model: Model, prompt: Prompt, text: str) -> Usage:
+    """What a call took that was broken off after this text."""
+    if isinstance(model, EstimatingModel):
+        return model.estimate_usage(prompt, text)
+    return Usage(model.name, 0, 0)
 
 
 def _well_formed(text: str) -> str:

@@ -68,7 +68,7 @@ class TurnScheduler:
         self,
         log: Log,
         source: TurnSource,
-        model: Callable[[], Model],
+        model: Callable[[str], Model],
         clock: Clock,
         limits: TurnSettings | None = None,
         *,

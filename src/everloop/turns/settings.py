@@ -6,6 +6,17 @@ import msgspec
 from msgspec import Meta
 
 
+class AnswerOptions(msgspec.Struct, frozen=True):
+    """How a person wants one answer. Empty, None and 0 mean: as configured."""
+
+    model: str = ""
+    temperature: float | None = None
+    tokens_max: int = 0
+
+
+AS_CONFIGURED = AnswerOptions()
+
+
 class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Limits of an answer."""
 

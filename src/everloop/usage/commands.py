@@ -13,4 +13,5 @@ class RecordModelCall(Command, frozen=True):
     cost_usd: float = -1.0
     duration_s: float = 0.0
     turn_id: str = ""
+    tokens_cached: int = 0
     because: tuple[int, ...] = ()

@@ -19,5 +19,6 @@ def record_model_call(
         command.cost_usd,
         command.duration_s,
         command.turn_id,
+        command.tokens_cached,
     )
     return [Draft(called, command.because)]

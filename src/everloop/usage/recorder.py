@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from everloop.log import CommandBus, Context
 from everloop.ports import Chunk, Clock, Model, Params, Prompt, Stream, Usage
+from everloop.tracing import note_operation
 from everloop.usage.commands import RecordModelCall
 
 ENGINE = Context(actor="engine")
@@ -26,6 +27,14 @@ class UsageRecorder:
         because: tuple[int, ...] = (),
     ) -> None:
         """Record one call: what it was for, its tokens, cost and duration."""
+        note_operation(
+            "model.call",
+            duration_s,
+            model=usage.model,
+            purpose=purpose,
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+        )
         cost = UNKNOWN_COST if usage.cost_usd is None else usage.cost_usd
         call = RecordModelCall(
             purpose,
@@ -35,6 +44,7 @@ class UsageRecorder:
             cost,
             round(duration_s, 3),
             turn_id,
+            usage.tokens_cached,
             because,
         )
         self._bus.do(call, by=ENGINE)
