@@ -12,7 +12,7 @@ from tests.log.naive_model import NaiveLog
 
 from everloop.app import Engine
 from everloop.log import Command, Receipt
-from everloop.log.integrity.rebuild import rebuild
+from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.memory.deciders import MEMORY_DECIDERS
 from everloop.memory.index.vector_index import EXACT_MAX, VectorIndex
 from everloop.memory.index.vector_store import VectorCache
@@ -215,7 +215,7 @@ class World:
 
     def rebuild(self) -> None:
         """Rebuild every projection."""
-        rebuild(self.log)
+        rebuild_projections(self.log)
 
     def embed(self) -> None:
         """Compute and load missing vectors."""

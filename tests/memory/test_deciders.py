@@ -27,5 +27,10 @@ def test_every_command_about_an_item_is_decided_on_the_items_stream() -> None:
         command = decider.command(**known)
         stream = decider.stream(command)
         first = next(iter(fields))
-        prefix = {"item_id": "memory", "principal": "audience", "context_id": "context"}[first]
+        prefix = {
+            "item_id": "memory",
+            "principal": "audience",
+            "context_id": "context",
+            "owner": "prompt-texts",
+        }[first]
         assert stream == f"{prefix}:x"

@@ -12,6 +12,7 @@ from everloop.memory.model.commands import (
     DemoteItem,
     GrantAudience,
     KeepContext,
+    KeepPromptTexts,
     KeepSummary,
     PinItem,
     RateItem,
@@ -29,9 +30,11 @@ from everloop.memory.model.state import (
     AUDIENCE_FOLD,
     CONTEXT_FOLD,
     ITEM_FOLD,
+    PROMPT_TEXTS_FOLD,
     audience_stream,
     context_stream,
     item_stream,
+    prompt_texts_stream,
 )
 from everloop.memory.projections import citations
 from everloop.memory.summaries import staleness
@@ -63,6 +66,10 @@ def _context(command: KeepContext) -> str:
     return context_stream(command.context_id)
 
 
+def _prompt_texts(command: KeepPromptTexts) -> str:
+    return prompt_texts_stream(command.owner)
+
+
 MEMORY_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(RememberItem, _item, ITEM_FOLD, decide.remember_item),
     Decider(
@@ -89,6 +96,7 @@ MEMORY_DECIDERS: tuple[Decider[Any, Any], ...] = (
     ),
     Decider(RevokeAudience, _audience, AUDIENCE_FOLD, decide.revoke_audience),
     Decider(KeepContext, _context, CONTEXT_FOLD, decide.keep_context),
+    Decider(KeepPromptTexts, _prompt_texts, PROMPT_TEXTS_FOLD, decide.keep_prompt_texts),
 )
 
 

@@ -34,6 +34,7 @@ _STOPS: dict[str, SearchGate] = {
     "retired": "retired",
     "filter": "filter",
     "not found": "rank",
+    "weak": "rank",
     "rank": "rank",
 }
 

@@ -37,16 +37,21 @@ from everloop.memory.retrieval.results import RankExplanation, SearchQuery, Sear
 from everloop.memory.settings import MemorySettings
 from everloop.memory.time_query.format import format_interval
 from everloop.ports import Clock, Ids, Progress
+from everloop.tracing import span
 
 if TYPE_CHECKING:
     from everloop.memory.index.vector_index import VectorIndex
     from everloop.memory.retrieval.search import MemorySearch
 
 
+TOO_WEAK = (
+    "It matches, but does not fit the question well enough to be an answer. To find more, lower the"
+    " setting memory.fit_min."
+)
 COMPARE_TRIES = 8  # times that one item is compared while other processes write
 
 WhyNotReason = Literal[
-    "unknown", "branch", "retracted", "retired", "filter", "rank", "not found", "here"
+    "unknown", "branch", "retracted", "retired", "filter", "rank", "not found", "weak", "here"
 ]
 
 
@@ -99,7 +104,7 @@ class MemoryService:
         """The search over this log. Loaded on first use, because it imports numpy."""
         from everloop.memory.retrieval.search import MemorySearch  # noqa: PLC0415 - it loads numpy
 
-        return MemorySearch(self._space)
+        return MemorySearch(self._space, self._limits.fit_min)
 
     def remember(
         self,
@@ -201,10 +206,23 @@ class MemoryService:
         as_of: int | datetime | None = None,
     ) -> SearchResult:
         """Search memory for a principal, now or as of an earlier state."""
-        with self.log.reading(branch=branch, as_of=as_of) as reader:
+        with (
+            span("memory.recall") as watched,
+            self.log.reading(branch=branch, as_of=as_of) as reader,
+        ):
             sight = self.log.sight(reader, branch=branch, as_of=as_of)
             who = self.memory.asker(reader, sight, principal)
-            return self.memory.recall(reader, sight, who, asked, now or self._then(reader, as_of))
+            found = self.memory.recall(reader, sight, who, asked, now or self._then(reader, as_of))
+            watched.set(hits=len(found.hits))
+            return found
+
+    def recall_as(
+        self, who: Viewer, asked: SearchQuery, *, now: datetime, branch: str | None = None
+    ) -> SearchResult:
+        """Search memory for a viewer that a domain made, such as a character of a story."""
+        with span("memory.recall"), self.log.reading(branch=branch) as reader:
+            sight = self.log.sight(reader, branch=branch)
+            return self.memory.recall(reader, sight, who, asked, now)
 
     def find(self, principal: str, item_id: str) -> Item:
         """Find an item that a principal may see."""
@@ -237,13 +255,8 @@ class MemoryService:
                 return WhyNot("retired", _explain_retired(reader, item))
             if out := _failed_condition(item, asked.only) or _failed_time(item, narrowed):
                 return WhyNot("filter", out)
-            why = self.memory.explain_rank(reader, sight, who, asked, now, item.position)
-        if why is None:
-            return WhyNot("not found", "It matches the question neither by words nor by meaning.")
-        if why.rank > asked.limit:
-            sentence = f"It is at rank {why.rank}; only {asked.limit} results were requested."
-            return WhyNot("rank", sentence, why)
-        return WhyNot("here", f"It is in the results, at rank {why.rank}.", why)
+            found = self.memory.explain_rank(reader, sight, who, asked, now, item.position)
+        return _explain_place(found, asked.limit)
 
     def embed_briefly(self, progress: Progress | None = None) -> int:
         """Compute missing vectors for at most `embed_wait_s`, before a semantic search.
@@ -341,6 +354,19 @@ def _result(new: RememberItem, facts: Sequence[Fact]) -> RememberResult | None:
     varies = next((each.other_id for each in related if each.relation == "repeats"), "")
     passes = "" if event.durability == new.durability else event.durability
     return RememberResult(event.item_id, True, facts[0].position, 0.0, against, varies, passes)
+
+
+def _explain_place(found: tuple[RankExplanation, bool] | None, limit: int) -> WhyNot:
+    """Why an item is or is not among the results, by its rank and by whether it fits."""
+    if found is None:
+        return WhyNot("not found", "It matches the question neither by words nor by meaning.")
+    why, fits = found
+    if not fits:
+        return WhyNot("weak", TOO_WEAK, why)
+    if why.rank > limit:
+        sentence = f"It is at rank {why.rank}; only {limit} results were requested."
+        return WhyNot("rank", sentence, why)
+    return WhyNot("here", f"It is in the results, at rank {why.rank}.", why)
 
 
 def _explain_missing(reader: Reader, sight: Sight, who: Viewer, item_id: str) -> WhyNot:

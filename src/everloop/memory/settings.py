@@ -38,6 +38,14 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hub_dimensions: Annotated[
         int, Meta(ge=8, multiple_of=8, description="Dimensions of that model's vectors.")
     ] = 384
+    fit_min: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1.5,
+            description="How well a search hit must fit; below, nothing is found. 0: no floor.",
+        ),
+    ] = 0.4
     embed_wait_s: Annotated[
         float,
         Meta(ge=0, description="How long a search waits for missing vectors to be computed."),

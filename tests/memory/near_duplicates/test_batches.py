@@ -14,8 +14,8 @@ from tests.faults.places import scratch_place
 from everloop.app import Engine
 from everloop.errors import Rejected
 from everloop.log import Command
-from everloop.log.integrity.rebuild import rebuild
-from everloop.log.integrity.verify import verify
+from everloop.log.integrity.rebuild import rebuild_projections
+from everloop.log.integrity.verify import verify_log
 from everloop.memory.model.commands import (
     CiteItem,
     CloseCitation,
@@ -108,9 +108,9 @@ def memory_after(folder: Path, batches: Sequence[Sequence[Command]]) -> list[Any
             with suppress(Rejected):
                 engine.do_many(batch)
         live = rows(engine)
-        rebuild(engine.log)
+        rebuild_projections(engine.log)
         assert rows(engine) == live
-        assert verify(engine.log).ok
+        assert verify_log(engine.log).ok
     return live
 
 

@@ -8,7 +8,7 @@ from tests.memory.fixtures import AGENT, ENGINE, USER, Notebook
 
 from everloop.errors import Forbidden, NotFound
 from everloop.log import Context
-from everloop.log.integrity.rebuild import rebuild
+from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.memory.model.commands import (
     CiteItem,
     CloseCitation,
@@ -62,7 +62,7 @@ def test_l126_recounting_loses_no_link_and_restores_no_closed_one(notes: Noteboo
     notes.cite("a", "skill:review")
     notes.cite("a", "lesson:1")
     notes.let_go("a", "lesson:1")
-    rebuild(notes.log)
+    rebuild_projections(notes.log)
     assert citers(notes, "a") == ["skill:review"]
 
 

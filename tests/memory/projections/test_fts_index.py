@@ -10,7 +10,7 @@ import pytest
 from tests.memory.test_ghosts import Diary
 
 from everloop.log import Reader
-from everloop.log.integrity.rebuild import rebuild
+from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.memory.model.scopes import OWNER, Viewer
 from everloop.memory.projections.fts_index import (
     INDEX_GROUP_FACTS,
@@ -142,5 +142,5 @@ def test_a_rebuilt_index_is_the_same_also_after_a_purge(diary: Diary) -> None:
     closing = next(n for n in range(INDEX_GROUP_FACTS, 10 * INDEX_GROUP_FACTS) if closes_group(n))
     diary.log.purge([closing], reason="privacy", actor="user")
     live = all_terms(diary)
-    rebuild(diary.log)
+    rebuild_projections(diary.log)
     assert all_terms(diary) == live

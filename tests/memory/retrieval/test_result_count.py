@@ -51,10 +51,10 @@ def test_every_visible_item_is_returned_even_if_no_word_matches(
         ).hits
     }
     found = diary.keeper.recall(
-        "user", SearchQuery("craftsman", limit=50, mode=mode, only=only)
+        "user", SearchQuery("craftsman", limit=50, mode=mode, only=only, weak=True)
     ).hits
     assert {hit.item.item_id for hit in found} == there
     for limit in range(1, len(there) + 1):
-        asked = SearchQuery("craftsman", limit=limit, mode=mode, only=only)
+        asked = SearchQuery("craftsman", limit=limit, mode=mode, only=only, weak=True)
         assert len(diary.keeper.recall("user", asked).hits) == limit
     diary.log.close()

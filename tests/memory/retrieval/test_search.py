@@ -26,7 +26,7 @@ from everloop.memory.model.commands import (
     UnpinItem,
 )
 from everloop.memory.projections.queries import Filter
-from everloop.memory.retrieval.results import SearchQuery
+from everloop.memory.retrieval.results import NO_MATCH, SearchQuery
 from everloop.memory.service import RememberResult
 from everloop.testing.deterministic import NEW_YEAR
 from everloop.testing.embedder import WordEmbedder
@@ -312,7 +312,7 @@ def test_remembering_an_existing_id_is_idempotent_and_conflicts_with_another_tex
         RememberItem("x", "text", learned_via="dreamt"),
         RememberItem("x", "text", happened_at="yesterday"),
         RememberItem("x", "text", happened_at="2026-01-01T00:00:00"),
-        RememberItem("x", "text", title="t" * 281),
+        RememberItem("x", "text", title="t" * 1_025),
     ],
 )
 def test_an_invalid_item_is_rejected(diary: Diary, bad: RememberItem) -> None:
@@ -364,6 +364,19 @@ def test_why_not_names_the_reason_an_item_is_missing(diary: Diary) -> None:
     assert reason("item-0", words, "agent:x") == "unknown"
 
 
+def test_what_does_not_fit_well_enough_is_closest_and_why_not_says_so(diary: Diary) -> None:
+    diary.say("asked", "Do the tulips need water?")
+    asked = SearchQuery("Which tulips need water?", limit=5, mode="text")
+    answer = diary.keeper.recall(USER, asked)
+    assert answer.hits == ()
+    assert [hit.item.item_id for hit in answer.closest] == ["asked"]
+    assert answer.notes[-1] == NO_MATCH
+    verdict = diary.keeper.why_not(USER, "asked", asked)
+    assert verdict.reason == "weak"
+    assert "does not fit the question well enough" in verdict.sentence
+    assert verdict.why is not None
+
+
 def test_a_time_filter_in_the_question_is_reported(diary: Diary) -> None:
     diary.say("said", "We talked about the otters of the river.")
     asked = SearchQuery("what did we talk about in March 2019 about otters", mode="text")
@@ -394,3 +407,59 @@ def test_why_and_why_not_work_for_the_past_and_for_other_branches(diary: Diary) 
 def remember(diary: Diary, text: str, *, witnesses: tuple[str, ...] = ()) -> RememberResult:
     """Remember a text through the memory service."""
     return diary.keeper.remember(RememberItem("", text, witnesses=witnesses), by=Context())
+
+
+def test_what_was_told_comes_before_the_question_and_its_copies(diary: Diary) -> None:
+    diary.say("earlier", "what can't Anna eat?")
+    diary.say("again", "what can't Anna eat?")
+    diary.say("fact", "Anna is allergic to nuts, so she cannot eat marzipan.")
+    assert found(diary, "what can't Anna eat?") == ["fact"]
+
+
+def test_a_question_that_was_asked_is_found_by_its_words(diary: Diary) -> None:
+    diary.say("asked", "can you explain eigenvalues?")
+    assert found(diary, "eigenvalues") == ["asked"]
+
+
+def test_a_word_of_time_does_not_defeat_a_minimum_similarity(diary: Diary) -> None:
+    diary.say_all()
+    diary.keeper.embed_missing()
+    for mode in ("text", "semantic", "hybrid"):
+        asked = SearchQuery("zebra today", mode=mode, min_similarity=0.9)
+        assert not diary.keeper.recall(USER, asked).hits
+
+
+def test_a_greeting_finds_no_messages(diary: Diary) -> None:
+    diary.say_all()
+    diary.say("greeted", "hello there")
+    assert found(diary, "hello") == []
+
+
+def test_in_the_course_of_a_conversation_names_no_time(diary: Diary) -> None:
+    diary.stage.clock.time = datetime(2026, 11, 15, 12, tzinfo=UTC)
+    at = "2026-03-10T00:00:00Z"
+    diary.engine.do(RememberItem("said", "James collects old maps of the coast.", happened_at=at))
+    diary.engine.do(RememberItem("other", "James called.", happened_at="2026-11-14T00:00:00Z"))
+    asked = "What maps did James mention during the course of the conversation?"
+    assert found(diary, asked)[0] == "said"
+
+
+def test_standing_instructions_and_preferences_come_with_a_request_for_advice(
+    diary: Diary,
+) -> None:
+    diary.say("rule", "Always answer in metric units.")
+    diary.say("taste", "I prefer trains to flights.")
+    for number in range(8):
+        diary.say(f"trip-{number}", f"Trip {number} to Lisbon took {number + 2} hours.")
+    advised = found(diary, "How should I travel to Lisbon, by trains or flights?")
+    assert "taste" in advised[:3]
+    assert "rule" in found(diary, "Can you help me convert units for the recipe?")[:3]
+
+
+def test_a_question_for_an_order_of_events_is_answered_by_date(diary: Diary) -> None:
+    days = ("2026-05-01", "2026-02-01", "2026-08-01")
+    for number, day in enumerate(days):
+        text = f"Kitchen: {('tiles laid', 'sink chosen', 'lamp hung')[number]}."
+        diary.engine.do(RememberItem(f"step-{number}", text, happened_at=f"{day}T00:00:00Z"))
+    asked = "List in order the steps of the kitchen that I mentioned"
+    assert found(diary, asked) == ["step-1", "step-0", "step-2"]

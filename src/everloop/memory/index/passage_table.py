@@ -1,8 +1,8 @@
 """Passage table: the passages of a log as columns in memory, one row each, in order of number.
 
 A cache of the projections, without text: only what ranking needs (time, length, which item follows
-which). Does not decide who may see a row: `visibility.py` does. Ids, scopes and speakers are small
-integers here; a group is one item id.
+which). Does not decide who may see a row: `visibility_mask.py` does. Ids, scopes and speakers
+are small integers here; a group is one item id.
 
 Rows are only appended. After a purge or a restored backup `passage_index.py` starts a new table,
 and everything that was cached by row of the old one is dropped.
@@ -32,8 +32,9 @@ NAMES, IDS = "names", "ids"  # snapshot arrays: names of scopes, kinds and speak
 _SPEAKER = re.compile(r"([^\W\d_][\w .'-]{0,39}): ")
 _WORD = re.compile(r"\w+")
 _LOAD = """
-SELECT p.passage, v.item, p.item_id, p.follows, p.length, i.happened_at, i.holds_until, v.scope,
-       i.kind, CASE i.kind WHEN 'message' THEN substr(v.text, 1, 48) ELSE '' END
+SELECT p.passage, v.item, p.item_id, p.follows, p.length, p.act, i.happened_at, i.holds_until,
+       v.scope, i.kind, i.kind = 'message' AND i.learned_via = 'saw',
+       CASE i.kind WHEN 'message' THEN substr(v.text, 1, 48) ELSE '' END
 FROM memory_passages p JOIN memory_versions v ON v.position = p.position
 JOIN memory_items i ON i.position = v.item
 WHERE p.passage > ? ORDER BY p.passage
@@ -91,11 +92,13 @@ COLUMNS: dict[str, Any] = {
     "passage": np.int64,
     "item": np.int64,
     "length": np.int32,
+    "act": np.int8,  # speech act, as an index of `SPEECH_ACTS`
     "happened": np.int64,
     "holds_until": np.int64,
     "scope": np.int32,
     "kind": np.int32,
     "speaker": np.int32,
+    "answered": np.bool_,  # whether a model said it
     "opens": np.bool_,  # whether it is the first passage of its version
     "group": np.int32,
     "follows": np.int32,
@@ -119,11 +122,13 @@ class PassageColumns:
     passage: Column
     item: Column
     length: Column
+    act: Column
     happened: Column
     holds_until: Column
     scope: Column
     kind: Column
     speaker: Column
+    answered: Column
     opens: Column
     group: Column
     follows: Column
@@ -196,7 +201,8 @@ class PassageColumns:
         return [code for code in called if _contains_name(text, self.speakers.names[code])]
 
     def _append(self, columns: Sequence[Sequence[Any]]) -> None:
-        passage, item, ids, follows, length, happened, holds, scopes, kinds, openings = columns
+        passage, item, ids, follows, length, act, happened, holds, *names = columns
+        scopes, kinds, answered, openings = names
         groups = np.array([self._group(name) for name in ids], np.int64)
         followed = np.array([self._group(name) for name in follows], np.int64)
         missing = len(self._groups) - len(self.newest.all)
@@ -205,6 +211,8 @@ class PassageColumns:
         self.opens.extend(np.array(passage) % PASSAGES_MAX == 0)
         self.item.extend(item)
         self.length.extend(length)
+        self.act.extend(act)
+        self.answered.extend(answered)
         self.happened.extend(happened)
         self.holds_until.extend(holds)
         self.has_expiring |= any(holds)
@@ -238,7 +246,8 @@ class PassageColumns:
 
     def _link_neighbours(self, groups: Rows, follows: Rows) -> None:
         """Update `prior` and `next` of the rows of these groups, and of those that follow them."""
-        touched = np.unique(np.concatenate((groups, follows)))
+        # With an index, `unique` does not load numpy.ma to look for masked arrays.
+        touched = np.unique(np.concatenate((groups, follows)), return_index=True)[0]
         for first, onward, near, what in (
             (self.opener, self.sibling, self.prior, self.newest),
             (self.newest, self.earlier, self.next, self.opener),

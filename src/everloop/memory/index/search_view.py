@@ -146,7 +146,7 @@ class SearchView(VisibleRows):
         return known
 
     def vectors_before(self, arrays: VectorArrays, rows: Rows, at: Rows) -> tuple[Rows, Floats]:
-        """The places of the vectors before some rows, which are at `at`, and their mixed norms."""
+        """The places of the vectors that lead rows, which are at `at`, and their mixed norms."""
         if not self.precomputed:
             return self._vectors_before(arrays, rows, at)
         visible = self.vectors(arrays.rows)
@@ -180,7 +180,7 @@ class SearchView(VisibleRows):
         return TermMatch(match.rows, match.scores / 2, half), missing
 
     def _vectors_before(self, arrays: VectorArrays, rows: Rows, at: Rows) -> tuple[Rows, Floats]:
-        earlier = arrays.places.take(self.before(rows))
+        earlier = arrays.places.take(self.lead(rows))
         return earlier, arrays.mixed_norms(at, earlier, arrays.vectors)
 
 

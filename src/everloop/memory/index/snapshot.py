@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = 3
+FORMAT = 4
 DAMAGED = (
     OSError,
     ValueError,

@@ -257,7 +257,8 @@ class VectorIndex:
         """A query on the vectors as they are now."""
         with self._lock:
             arrays = (self._rows.all, self._places.all, self._vectors, self._signs, self._middle)
-            return VectorQuery(VectorArrays(*arrays, self.mixed_norms), query)
+            usual = float(getattr(self.embedder, "usual_cosine", 0.0))
+            return VectorQuery(VectorArrays(*arrays, self.mixed_norms), query, usual)
 
     def mixed_norms(self, at: Rows, earlier: Rows, vectors: NDArray[Any]) -> Floats:
         """The norm of each vector after mixing it with that of the passage before.

@@ -25,6 +25,8 @@ KEPT, KEPT_PER = 12, 4  # one in so many passes those, and at least so many for 
 NARROW = 8  # if fewer than one in so many are visible, only those are compared
 DIGITS = 6  # of a cosine that count
 BLOCK = 1_024  # vectors multiplied at once; more would not stay in the processor's cache
+SAMPLED = 500  # vectors from which the background is estimated
+PRIOR_COUNT = 5  # as if so many more vectors were there, with the usual cosine
 BEFORE_WEIGHT = 0.5  # of the passage before
 NO_DOTS: Floats = np.empty(0, np.float32)
 
@@ -32,8 +34,9 @@ NO_DOTS: Floats = np.empty(0, np.float32)
 class VectorQuery:
     """One query in a vector index, on the arrays as they were when it began."""
 
-    def __init__(self, arrays: VectorArrays, query: Floats) -> None:
+    def __init__(self, arrays: VectorArrays, query: Floats, usual: float = 0.0) -> None:
         self._arrays, self._query = arrays, query
+        self._usual = usual  # the cosine that unrelated texts usually have in this model
         self._all: Floats | None = None  # the products with all vectors, where that is cheap
 
     def nearest(self, count: int, view: SearchView) -> Rows:
@@ -50,10 +53,11 @@ class VectorQuery:
         places = self._candidates(visible, max(count * each, len(visible.places) // AMONG))
         return arrays.rows.take(places.take(largest_indices(self._dots(places), count)))
 
-    def cosines(self, rows: Rows, view: SearchView) -> tuple[Rows, Floats]:
+    def cosines(self, rows: Rows, view: SearchView) -> tuple[Rows, Floats, Floats]:
         """Those of the rows that have a vector, and their cosine similarities.
 
-        Each vector is mixed with that of the passage before it, if there is one.
+        First those of each vector mixed with that of the passage that leads it, if there is one;
+        then those of each vector by itself.
         """
         arrays = self._arrays
         at = arrays.places.take(rows)
@@ -62,12 +66,23 @@ class VectorQuery:
             rows, at = rows[there], at[there]
         earlier, norms = view.vectors_before(arrays, rows, at)
         dots = self._dots(np.concatenate((earlier, at)))
-        cosines = dots[: len(at)]
+        cosines, alone = dots[: len(at)], dots[len(at) :]
         cosines *= BEFORE_WEIGHT
-        cosines += dots[len(at) :]
+        cosines += alone
         cosines /= norms
         # A product's last bits depend on how many vectors there are, and an answer must not.
-        return rows, np.round(cosines, DIGITS, out=cosines)
+        return rows, np.round(cosines, DIGITS, out=cosines), np.round(alone, DIGITS, out=alone)
+
+    def background(self, view: SearchView) -> float:
+        """The mean cosine of all visible vectors with the query, from a sample of them.
+
+        Texts of one language, and all texts of one model, have much in common: only what is nearer
+        than that says anything. Among few vectors, what is usual in the model counts too.
+        """
+        places = view.vectors(self._arrays.rows).places
+        sample = self._dots(places[:: len(places) // SAMPLED + 1])
+        total = float(sample.sum()) + PRIOR_COUNT * self._usual
+        return total / (len(sample) + PRIOR_COUNT)
 
     def _candidates(self, visible: VisibleVectors, wanted: int) -> Rows:
         """The visible places whose signs differ least from the query's."""

@@ -17,6 +17,7 @@ from everloop.memory.index.row_sets import NO_ROW, Mask, Rows, mask_rows
 PRECOMPUTED_MAX = 10_000  # rows up to which the neighbours of all rows are computed at once
 SAMPLED = 10_000  # rows from which the average length is estimated
 NEIGHBOUR_STEPS = 2  # passages to either side that count as neighbours
+LEAD_TERMS_MAX = 60  # a longer passage does not count for the one that follows it
 
 
 class VisibleRows:
@@ -42,6 +43,16 @@ class VisibleRows:
             return self.table.before(rows, self.allowed)
         return self._before.take(rows)
 
+    def lead(self, rows: Rows) -> Rows:
+        """As `before`, but only where that passage is short; row 0 elsewhere.
+
+        A short turn often holds the words that the next one answers to. A long message is about
+        much that the next one is not about.
+        """
+        if not self.precomputed:
+            return self._short(self.before(rows))
+        return self._lead.take(rows)
+
     def after(self, rows: Rows) -> Rows:
         """The first visible passage that follows each row's item; row 0 if there is none."""
         if not self.precomputed:
@@ -55,13 +66,13 @@ class VisibleRows:
         return self._neighbours.take(rows, axis=1).ravel()
 
     def followers(self, rows: Rows) -> Iterator[tuple[Rows, Rows]]:
-        """All visible passages that directly follow one of these rows, each with that row's index.
+        """All visible passages that these rows lead, each with the index of its row.
 
         Several passages hardly ever follow the same one, so the first followers of all rows are
         yielded together, then the second ones, and so on.
         """
         at = np.arange(len(rows))
-        found = self.table.next.all.take(rows)
+        found = np.where(self._is_short(rows), self.table.next.all.take(rows), NO_ROW)
         while found.any():
             good = mask_rows(found, self.allowed).nonzero()[0]
             takers, givers = found.take(good), at.take(good)
@@ -71,14 +82,14 @@ class VisibleRows:
             found = self.table.sibling.all.take(found)
 
     def lengths(self, rows: Rows) -> NDArray[np.float64]:
-        """The length of each row in terms, including the passage before it."""
+        """The length of each row in terms, including the passage that leads it."""
         if not self.precomputed:
             return self._compute_lengths(rows)
         return self._lengths.take(rows)
 
     @cached_property
     def mean_length(self) -> float:
-        """The average length of the visible rows, each including the passage before it.
+        """The average length of the visible rows, each including the one that leads it.
 
         Estimated from a sample where there are very many.
         """
@@ -93,8 +104,15 @@ class VisibleRows:
 
     def _compute_lengths(self, rows: Rows) -> NDArray[np.float64]:
         lengths: NDArray[np.int32] = self.table.length.all
-        both = lengths.take(rows) + lengths.take(self.before(rows))
+        both = lengths.take(rows) + lengths.take(self.lead(rows))
         return both.astype(np.float64)
+
+    def _is_short(self, rows: Rows) -> Mask:
+        short: Mask = self.table.length.all.take(rows) <= LEAD_TERMS_MAX
+        return short
+
+    def _short(self, rows: Rows) -> Rows:
+        return np.where(self._is_short(rows), rows, NO_ROW)
 
     def _steps(self, rows: Rows) -> list[Rows]:
         steps: list[Rows] = []
@@ -116,6 +134,10 @@ class VisibleRows:
     @cached_property
     def _before(self) -> Rows:
         return self.table.before(np.arange(self.size - 1), self.allowed)
+
+    @cached_property
+    def _lead(self) -> Rows:
+        return self._short(self._before)
 
     @cached_property
     def _after(self) -> Rows:

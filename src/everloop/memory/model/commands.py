@@ -1,5 +1,7 @@
 """Commands of the memory domain."""
 
+import msgspec
+
 from everloop.log import Command
 from everloop.memory.model.events import Ledger, Origin
 
@@ -132,9 +134,25 @@ class RevokeAudience(Command, frozen=True):
     principal: str
 
 
+class PromptText(msgspec.Struct, frozen=True):
+    """A text of a prompt, and the facts that are quoted in it."""
+
+    name: str
+    text: str
+    because: tuple[int, ...] = ()
+
+
+class KeepPromptTexts(Command, frozen=True):
+    """Store the texts of a prompt that differ from those of the prompt before."""
+
+    owner: str
+    texts: tuple[PromptText, ...]
+
+
 class KeepContext(Command, frozen=True):
-    """Store the ledger of a prompt."""
+    """Store the ledger of a prompt, with the positions of its texts."""
 
     context_id: str
     ledger: Ledger
     because: tuple[int, ...] = ()
+    texts: dict[str, int] = msgspec.field(default_factory=dict)

@@ -11,6 +11,7 @@ from everloop.memory.model.commands import (
     DemoteItem,
     GrantAudience,
     KeepContext,
+    KeepPromptTexts,
     PinItem,
     RateItem,
     RelateItems,
@@ -32,6 +33,7 @@ from everloop.memory.model.events import (
     Ledger,
     PinGaveWay,
     Pinned,
+    PromptTextKept,
     Rated,
     Related,
     Remembered,
@@ -40,15 +42,22 @@ from everloop.memory.model.events import (
     Revised,
     Unpinned,
 )
-from everloop.memory.model.scopes import OWNER, acts_as_user, check_grant, check_scope
-from everloop.memory.model.state import AudienceState, ItemState
+from everloop.memory.model.scopes import (
+    NEW_HOSTS,
+    OWNER,
+    WORLD_PREFIX,
+    acts_as_user,
+    check_grant,
+    check_scope,
+)
+from everloop.memory.model.state import AudienceState, ItemState, PromptTexts
 
 LEARNED_VIA = ("saw", "told", "inferred", "imported")
 RELATIONS = ("contradicts", "repeats")
 DURABLE = "durable"
 CODE_FENCES = ("```", "~~~")  # around code; its first line makes a better title
 ENGINE = "engine"
-TITLE_MAX = 280
+TITLE_MAX = 1_024
 YEAR_MIN, YEAR_MAX = 2, 9_998  # beyond these, some time zones cannot represent a time
 
 
@@ -61,6 +70,7 @@ def remember_item(
             return []
         raise Conflict(f"item {command.item_id!r} already exists with a different text")
     validate_new_item(command)
+    _check_may_write(command.scope, asking)
     remembered = Remembered(
         item_id=command.item_id,
         title=command.title.strip() or derive_title(command.text),
@@ -78,6 +88,15 @@ def remember_item(
     )
     relations = [_relation(command.item_id, *other) for other in command.related]
     return [Draft(remembered, command.because), *(Draft(each, beside=(0,)) for each in relations)]
+
+
+def _check_may_write(scope: str, asking: DecisionContext) -> None:
+    """Refuse fiction from outside: only the engine writes what characters remember."""
+    if scope.startswith(WORLD_PREFIX) and asking.by.actor not in (ENGINE, OWNER):
+        raise Forbidden(
+            f"{asking.by.actor} cannot write into {scope!r}",
+            hint="What characters remember follows from the story; use another scope.",
+        )
 
 
 def validate_new_item(command: RememberItem) -> None:
@@ -106,6 +125,11 @@ def repeat_item(
     return _draft(_existing(item, command.item_id), repeated, *command.because)
 
 
+def _new_scope(scope: str, asking: DecisionContext) -> str:
+    _check_may_write(scope, asking)
+    return check_scope(scope)
+
+
 def revise_item(
     item: ItemState | None, command: ReviseItem, asking: DecisionContext
 ) -> list[Draft]:
@@ -131,7 +155,7 @@ def revise_item(
         item_id=command.item_id,
         title=_new_title(known, command),
         text=known.text if command.text is None else command.text,
-        scope=known.scope if command.scope is None else check_scope(command.scope),
+        scope=known.scope if command.scope is None else _new_scope(command.scope, asking),
         witnesses=tuple(sorted(set(witnesses))),
     )
     _check_words(revised.title, revised.text)
@@ -159,7 +183,7 @@ def rate_item(item: ItemState | None, command: RateItem, asking: DecisionContext
             f"significance {command.significance} is not between 0 and 3",
             hint="0 routine, 1 notable, 2 significant, 3 pivotal.",
         )
-    if known.significance == command.significance:
+    if known.rated and known.significance == command.significance:
         return []
     displaced: Sequence[tuple[int, str]] = asking.known or ()
     gone = [
@@ -283,7 +307,21 @@ def keep_context(kept: Ledger | None, command: KeepContext, asking: DecisionCont
         raise Conflict(f"ledger {command.context_id!r} already exists", hint="Use a new id.")
     if kept is not None:
         return []
-    return [Draft(ContextAssembled(command.context_id, command.ledger), command.because)]
+    assembled = ContextAssembled(command.context_id, command.ledger, command.texts)
+    return [Draft(assembled, command.because)]
+
+
+def keep_prompt_texts(
+    kept: PromptTexts | None, command: KeepPromptTexts, asking: DecisionContext
+) -> list[Draft]:
+    """Store the texts that differ from the newest of the same name."""
+    del asking
+    known = kept or PromptTexts()
+    return [
+        Draft(PromptTextKept(command.owner, one.name, one.text), one.because)
+        for one in command.texts
+        if not known.holds(one.name, one.text)
+    ]
 
 
 def grant_audience(
@@ -311,7 +349,8 @@ def revoke_audience(
 ) -> list[Event]:
     """Withdraw a principal's permission to read. Only the owner can. Idempotent."""
     _check_owner(asking)
-    if audience is None or not audience.scopes:
+    closes = audience is None and command.principal == NEW_HOSTS  # they need no grant to be let in
+    if not closes and (audience is None or not audience.scopes):
         return []
     return [AudienceRevoked(command.principal)]
 
@@ -366,7 +405,7 @@ def _check_words(title: str, text: str) -> None:
         raise Invalid("there is nothing to remember", hint="Say it in at least one word.")
     if len(title) > TITLE_MAX:
         raise Invalid(
-            f"a title has at most {TITLE_MAX} characters", hint="Put the rest into the text."
+            f"a title has at most {TITLE_MAX:,} characters", hint="Put the rest into the text."
         )
 
 

@@ -6,6 +6,8 @@ import msgspec
 
 from everloop.log import Event, event, upcast
 
+BUILT_IN_MODEL = "offline"  # it only quotes, so what it says is nothing new
+
 
 class Origin(msgspec.Struct, frozen=True):
     """Where an item came from. Never a full path, never a transcript."""
@@ -223,12 +225,33 @@ class Ledger(msgspec.Struct, frozen=True):
     sections: tuple[LedgerSection, ...]
 
 
-@event("memory.context_assembled")
+@event("memory.prompt_text_kept")
+class PromptTextKept(Event, frozen=True):
+    """A text of a prompt was kept, word for word: its instructions, its tools, what it added.
+
+    It is kept once for all prompts that follow with the same text. It is derived from the facts
+    that are quoted in it: it is deleted or purged with any of them, and stays when one is reworded.
+    """
+
+    lasting: ClassVar[bool] = True
+
+    owner: str  # the conversation or world that the prompts belong to
+    name: str
+    text: str
+
+
+@event("memory.context_assembled", schema=2)
 class ContextAssembled(Event, frozen=True):
-    """A prompt was assembled."""
+    """A prompt was assembled. `texts` are the positions of its kept texts, by name."""
 
     context_id: str
     ledger: Ledger
+    texts: dict[str, int]
+
+
+@upcast("memory.context_assembled", from_schema=1)
+def _without_texts(data: dict[str, Any]) -> dict[str, Any]:
+    return {**data, "texts": {}}
 
 
 @event("memory.audience_granted")

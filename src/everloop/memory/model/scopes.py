@@ -3,6 +3,10 @@
 A scope is `user`, `global`, or `team:x`, `skill:x`, `project:x`. There is no hierarchy. A principal
 sees the scopes it was granted; one without a grant sees nothing. The owner, `user`, sees
 everything: the log is theirs.
+
+`world:x` is what characters of a story remember. It is fiction, so it is in no search that does not
+name it: neither `*` nor being the owner includes it. A grant of one world lets a host read it
+through the eyes of someone in it; what that person did not witness stays unknown.
 """
 
 import re
@@ -14,7 +18,9 @@ from everloop.errors import Invalid
 
 OWNER: Final = "user"
 SCOPE_KINDS: Final = ("user", "global", "team", "skill", "project")
-_SCOPE = re.compile(r"user|global|(?:team|skill|project):[^\s*][^\n*]{0,99}")
+WORLD: Final = "world"  # the kind of scopes of stories
+WORLD_PREFIX: Final = f"{WORLD}:"
+_SCOPE = re.compile(r"user|global|(?:team|skill|project|world):[^\s*][^\n*]{0,99}")
 
 
 class Viewer(msgspec.Struct, frozen=True):
@@ -31,6 +37,8 @@ class Viewer(msgspec.Struct, frozen=True):
     def has_scope(self, scope: str) -> bool:
         """Whether the grants include a scope."""
         kind = scope.partition(":")[0]
+        if kind == WORLD:
+            return not {scope, f"{WORLD}:*"}.isdisjoint(self.scopes)
         return self.is_owner or not {"*", scope, f"{kind}:*"}.isdisjoint(self.scopes)
 
     def may_see(self, scope: str, witnesses: tuple[str, ...]) -> bool:
@@ -39,6 +47,8 @@ class Viewer(msgspec.Struct, frozen=True):
             return False
         return self.is_owner or not witnesses or self.principal in witnesses
 
+
+NEW_HOSTS: Final = "agent:*"  # stands for every host that nobody decided about; no host's name
 
 NOBODY: Final = Viewer("", ())
 
@@ -70,4 +80,6 @@ def check_grant(scope: str) -> str:
     """
     if scope == "*" or scope in {f"{kind}:*" for kind in SCOPE_KINDS[2:]}:
         return scope
+    if scope == f"{WORLD_PREFIX}*":
+        raise Invalid(f"{scope!r} cannot be granted", hint="Grant each world by its id.")
     return check_scope(scope)

@@ -1,5 +1,7 @@
 """State of the memory domain: what decisions about an item, an audience or a ledger need. Pure."""
 
+from hashlib import sha256
+
 import msgspec
 
 from everloop.errors import Corrupt
@@ -13,6 +15,7 @@ from everloop.memory.model.events import (
     Demoted,
     Ledger,
     Pinned,
+    PromptTextKept,
     Rated,
     Related,
     Remembered,
@@ -41,6 +44,7 @@ class ItemState(msgspec.Struct, frozen=True):
     derived_from: tuple[str, ...]
     said_at: tuple[int, int, int, int]
     significance: int = 0
+    rated: bool = False  # whether anybody rated it; 0 may be a rating
     pinned: bool | None = None  # by hand; None: neither pinned nor unpinned
     retired: bool = False
     demoted_for: frozenset[str] = frozenset()
@@ -91,7 +95,7 @@ def _changes(item: ItemState, happened: Event) -> dict[str, object]:
         case Revised(title=title, text=text, scope=scope, witnesses=witnesses):
             changes = {"title": title, "text": text, "scope": scope, "witnesses": witnesses}
         case Rated(significance=significance):
-            changes = {"significance": significance}
+            changes = {"significance": significance, "rated": True}
         case Pinned():
             changes = {"pinned": True}
         case Unpinned():
@@ -111,7 +115,7 @@ def _changes(item: ItemState, happened: Event) -> dict[str, object]:
     return changes
 
 
-ITEM_FOLD = Fold("memory.item", ItemState, evolve, version=4)
+ITEM_FOLD = Fold("memory.item", ItemState, evolve, version=5)
 
 
 class AudienceState(msgspec.Struct, frozen=True):
@@ -146,6 +150,32 @@ def evolve_context(kept: Ledger | None, fact: Fact) -> Ledger:
 CONTEXT_FOLD = Fold("memory.context", Ledger, evolve_context)
 
 
+class PromptTexts(msgspec.Struct, frozen=True):
+    """The newest text of each name: its position and its digest."""
+
+    newest: dict[str, tuple[int, str]] = {}
+
+    def holds(self, name: str, text: str) -> bool:
+        """Whether the newest text of this name is this one."""
+        return name in self.newest and self.newest[name][1] == _digest(text)
+
+
+def evolve_prompt_texts(kept: PromptTexts | None, fact: Fact) -> PromptTexts:
+    """The newest texts after a fact."""
+    known = kept or PromptTexts()
+    if not isinstance(fact.event, PromptTextKept):
+        return known
+    newest = (fact.position, _digest(fact.event.text))
+    return PromptTexts({**known.newest, fact.event.name: newest})
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+PROMPT_TEXTS_FOLD = Fold("memory.prompt_texts", PromptTexts, evolve_prompt_texts)
+
+
 def item_stream(item_id: str) -> str:
     """The stream of an item."""
     return f"memory:{item_id}"
@@ -159,3 +189,8 @@ def audience_stream(principal: str) -> str:
 def context_stream(context_id: str) -> str:
     """The stream of a prompt's ledger."""
     return f"context:{context_id}"
+
+
+def prompt_texts_stream(owner: str) -> str:
+    """The stream of the texts of all prompts of a conversation or world."""
+    return f"prompt-texts:{owner}"

@@ -16,10 +16,11 @@ import apsw
 
 from everloop.log import Fact, Projection, Reader, RowInsert, adds
 from everloop.log.sql_rows import query_rows
-from everloop.memory.model.events import Remembered, Revised
+from everloop.memory.model.events import BUILT_IN_MODEL, Remembered, Revised
 from everloop.memory.text.analysis import index_terms
 from everloop.memory.text.language import LANGUAGE_MARK
 from everloop.memory.text.passages import PASSAGES_MAX, split_passages
+from everloop.memory.text.speech_acts import SPEECH_ACTS, classify
 
 INDEX_GROUP_FACTS: Final = 256  # facts in a group, on average
 ANALYSED_KEPT: Final = 64  # texts that are not analysed again
@@ -50,12 +51,14 @@ _TEXT = "SELECT position, title, text FROM memory_versions WHERE position = ?"
 class PassageTable(Projection):
     """Every version of an item, cut into passages, with the terms each is found by.
 
+    `act` is the speech act of the whole text, as an index of `SPEECH_ACTS`.
+
     Terms of the preceding item count for a passage as well, but whether the asker may see that item
     is only known at query time, so `recall` adds them then.
     """
 
     name = "memory_words"
-    version = 6
+    version = 7
     tables: ClassVar[tuple[str, ...]] = ("memory_passages", "memory_words", "memory_words_terms")
     schema = """
     CREATE TABLE memory_passages (
@@ -65,6 +68,7 @@ class PassageTable(Projection):
         follows  TEXT NOT NULL,
         terms    TEXT NOT NULL,
         length   INTEGER NOT NULL,
+        act      INTEGER NOT NULL,
         digest   BLOB NOT NULL
     ) STRICT;
     CREATE VIRTUAL TABLE memory_words
@@ -74,7 +78,8 @@ class PassageTable(Projection):
 
     @adds(Remembered)
     def _remembered(self, new: Remembered, fact: Fact) -> Iterator[RowInsert]:
-        return _passages(new, new.follows, fact.position)
+        quoting = new.kind == "message" and new.origin.model == BUILT_IN_MODEL
+        return _passages(new, new.follows, fact.position, boilerplate=quoting)
 
     @adds(Revised)
     def _revised(self, new: Revised, fact: Fact) -> Iterator[RowInsert]:
@@ -163,15 +168,18 @@ def passage_texts(reader: Reader, wanted: Sequence[int]) -> dict[int, str]:
     return found
 
 
-def _passages(new: Remembered | Revised, follows: str, position: int) -> Iterator[RowInsert]:
+def _passages(
+    new: Remembered | Revised, follows: str, position: int, *, boilerplate: bool = False
+) -> Iterator[RowInsert]:
+    act = SPEECH_ACTS.index(classify(new.text, boilerplate=boilerplate))
     analysed = analysed_passages(new.title, new.text)
     for number, (titled, terms) in enumerate(analysed, position * PASSAGES_MAX):
         digest = sha256(titled.encode()).digest()
         length = (
             terms.count(" ") + 1 - terms.count(LANGUAGE_MARK)
         )  # a word in two languages is one word
-        row = (number, position, new.item_id, follows, terms, length, digest)
-        yield "INSERT INTO memory_passages VALUES (?, ?, ?, ?, ?, ?, ?)", row
+        row = (number, position, new.item_id, follows, terms, length, act, digest)
+        yield "INSERT INTO memory_passages VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row
         follows = ""
     if closes_group(position):
         yield INDEX_PENDING_SQL, ((position + 1) * PASSAGES_MAX,)

@@ -15,12 +15,13 @@ from everloop.errors import NotFound
 from everloop.log import Reader, visible
 from everloop.log.model.record import from_microseconds, to_microseconds
 from everloop.memory.model.events import PIVOTAL, Origin
-from everloop.memory.model.scopes import OWNER, Viewer
+from everloop.memory.model.scopes import NEW_HOSTS, OWNER, WORLD_PREFIX, Viewer
 from everloop.memory.text.similarity import compare_texts
 
 ITEM_COLUMNS = """
 i.position, v.position, i.item_id, v.title, v.text, i.kind, v.scope, i.author, i.origin,
-i.learned_via, i.happened_at, i.recorded_at, i.holds_until, i.follows, v.restricted
+i.learned_via, i.happened_at, i.recorded_at, i.holds_until, i.follows, v.restricted,
+(SELECT w.actor FROM log w WHERE w.position = v.position)
 """
 
 
@@ -37,7 +38,10 @@ class Filter(msgspec.Struct, frozen=True):
 
 
 class Item(msgspec.Struct, frozen=True):
-    """An item as an asker sees it."""
+    """An item as an asker sees it.
+
+    `author` stored it; `revised_by` wrote its newest version, and is empty if that was the author.
+    """
 
     position: int
     version: int
@@ -60,6 +64,12 @@ class Item(msgspec.Struct, frozen=True):
     derived_from: tuple[str, ...] = ()
     contradicts: tuple[str, ...] = ()
     repeats: int = 0
+    revised_by: str = ""
+
+    @property
+    def authors(self) -> str:
+        """Who wrote it: the author, and who revised it last, if that was somebody else."""
+        return f"{self.author}, revised by {self.revised_by}" if self.revised_by else self.author
 
 
 class VisibilityQuery:
@@ -108,8 +118,13 @@ class VisibilityQuery:
     def _scopes(self, only: Filter) -> str:
         """The scopes granted to the asker, narrowed to those of the filter."""
         conditions: list[str] = []
-        if not (self.asker.is_owner or "*" in self.asker.scopes):
-            conditions.append(f"({self._in_scopes('granted', self.asker.scopes)})")
+        granted = self.asker.scopes
+        if not (self.asker.is_owner or "*" in granted):
+            conditions.append(f"({self._in_scopes('granted', granted)})")
+        else:  # everything but fiction, unless that is named
+            worlds = [scope for scope in granted if scope.startswith(WORLD_PREFIX)]
+            named = f" OR {self._in_scopes('worlds', worlds)}" if worlds else ""
+            conditions.append(f"({_NO_FICTION}{named})")
         if only.scopes:
             conditions.append(f"v.scope IN ({self._bind('scope', only.scopes)})")
         if only.scope_kinds:
@@ -132,6 +147,7 @@ class VisibilityQuery:
         return ", ".join(f":{name}{number}" for number in range(len(values)))
 
 
+_NO_FICTION = "NOT (v.scope >= 'world:' AND v.scope < 'world;')"
 _RETIRED = f"""EXISTS (
     SELECT 1 FROM memory_marks m WHERE m.item = i.position AND m.mark = 'retired'
     AND {visible("m")})"""  # noqa: S608 - our own condition
@@ -160,6 +176,16 @@ def load_viewer(reader: Reader, principal: str) -> Viewer:
         (principal,),
     )
     return Viewer(principal, tuple(msgspec.json.decode(found[0][0])) if found else ())
+
+
+def new_host_scopes(reader: Reader) -> tuple[str, ...] | None:
+    """The scopes that a new host gets, as the log says; None if nothing was decided."""
+    found = reader.rows(
+        f"SELECT scopes FROM memory_audiences a WHERE principal = ? AND {visible('a')}"  # noqa: S608
+        " ORDER BY position DESC LIMIT 1",
+        (NEW_HOSTS,),
+    )
+    return tuple(msgspec.json.decode(found[0][0])) if found else None
 
 
 def find_item(reader: Reader, who: Viewer, item_id: str, *, retired: bool = True) -> Item:
@@ -214,6 +240,7 @@ def item_from_row(row: Sequence[Any]) -> Item:
         recorded_at=from_microseconds(row[11]),
         holds_until=from_microseconds(row[12]) if row[12] else None,
         follows=row[13],
+        revised_by="" if row[15] == row[7] else row[15],
     )
 
 

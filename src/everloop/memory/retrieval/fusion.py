@@ -36,6 +36,7 @@ SPEAKER_BOOST: Final = 0.2  # the question names the speaker
 TIME_BOOST: Final = 1.0  # the question names the time it was said
 LAST: Final = -1.9  # fewer points than any hit can have
 NOBODY: Final[Points] = np.empty(0)
+NO_WEIGHTS: Final[Mapping[str, Points]] = {}
 
 
 class RankedList(NamedTuple):
@@ -148,6 +149,7 @@ def fuse(
     *,
     neighbours: tuple[Keys, Keys],
     boosts: Mapping[str, NDArray[Any]],
+    weights: Mapping[str, Points] = NO_WEIGHTS,
 ) -> FusedRanking:
     """Fuse ranked lists: all keys that a retriever, a neighbour or a boost gives points to.
 
@@ -155,7 +157,8 @@ def fuse(
     retriever found and the turns near them in their conversation, because an answer often lacks the
     words of the question it follows: the first turn near each of them, then the second one, and so
     on; 0 where there is none. `boosts` gives extra points to each key, also to those that no
-    retriever found ("what happened on 8 May" has no other words).
+    retriever found ("what happened on 8 May" has no other words). `weights` multiply what
+    retrievers and neighbours gave each key; what that takes away is explained like a boost.
     """
     spots = _key_index(keys)
     counted = [_score_hits(leg, spots.find) for leg in legs]
@@ -171,7 +174,9 @@ def fuse(
     near[0] = 0.0
     if spots.dense:
         own, near = own.take(keys), near.take(keys)
-    return FusedRanking(keys, own, counted, {"neighbours": near, **boosts}, spots)
+    found = own + near
+    weighed = {reason: (weight - 1.0) * found for reason, weight in weights.items()}
+    return FusedRanking(keys, own, counted, {"neighbours": near, **weighed, **boosts}, spots)
 
 
 def best_per_group(groups: Keys) -> Keys:

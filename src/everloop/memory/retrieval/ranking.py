@@ -1,7 +1,9 @@
 """Ranking of one search: fuses keyword and semantic hits, neighbours and boosts into one order.
 
-Boosts are small: significance, pins, recency, the time and the speaker that a question names. Works
-on visible rows only.
+What was told counts in full; a question, small talk, boilerplate and what a model said count less,
+unless the query is about them. Boosts are small: significance, pins, recency, the time and the
+speaker that a question names; standing instructions and preferences where a query asks for advice.
+Works on visible rows only.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.memory.index.row_sets import Rows, distinct_rows
+from everloop.memory.index.row_sets import NO_ROW, Mask, Rows, distinct_rows
 from everloop.memory.index.search_view import SearchView
-from everloop.memory.index.visibility import UNSET, Visibility
+from everloop.memory.index.visibility_mask import UNSET, Visibility
 from everloop.memory.model.events import PIVOTAL, SUMMARY
+from everloop.memory.retrieval.floor import barred, fit_of, passing
 from everloop.memory.retrieval.fusion import (
     KEYWORD_WEIGHT,
     SEMANTIC_WEIGHT,
@@ -27,9 +30,13 @@ from everloop.memory.retrieval.fusion import (
     best_per_group,
     fuse,
 )
-from everloop.memory.retrieval.results import RankExplanation
+from everloop.memory.retrieval.intent import QueryIntent, intent_of
+from everloop.memory.retrieval.results import RankExplanation, SearchQuery
 from everloop.memory.retrieval.retrievers import NO_HITS, RetrieverHits
+from everloop.memory.text.analysis import detect_question_languages
+from everloop.memory.text.speech_acts import SPEECH_ACTS
 from everloop.memory.time_query import parse
+from everloop.memory.time_query.topic import asks_only_for_time
 
 TOLD_WITHIN = timedelta(days=7)  # an event is often told of a few days later
 TIMELY_MAX = 200
@@ -40,7 +47,15 @@ RECENCY_BOOST = 0.03
 RECENCY_LEAST = 0.001
 RECENCY_US = 30 * 86_400e6
 EXPIRED = -0.5
+FEW_ITEMS = 30  # with fewer items in memory, the floor is lower, down to half
+NEAR_SHARE = 0.4  # of the floor: turns around a passage that fits so well are its context
 ORDERED_SHARE = 0.5  # "first" and "last" choose among hits with at least this share of the points
+
+ACT_WEIGHTS = {"question": 0.3, "small talk": 0.1, "boilerplate": 0.1}  # of messages
+ANSWERED_WEIGHT = 0.7  # of what a model said
+SIGNIFICANT = 2  # from this rating on, a message counts in full, whatever the rules say
+STANDING_BOOSTS = {"instruction": (0.6, 0.5), "preference": (0.3, 0.2)}  # the best ones, by rank
+INSTRUCTIONS_MAX = 200  # of each sort that are compared, the newest first
 
 Boosts = dict[str, NDArray[Any]]  # by reason, for each row
 
@@ -55,6 +70,8 @@ class Ranking:
         self.keyword_hits: RetrieverHits = NO_HITS
         self.semantic_hits: RetrieverHits = NO_HITS
         self.notes: list[str] = []
+        self.lacking = False  # whether some vectors are missing
+        self.passed = 0  # how many items passed the floor: the first ones
         self._fused: FusedRanking | None = None
         self._places: Keys = NO_HITS.rows
 
@@ -62,36 +79,82 @@ class Ranking:
         """How many items are ranked."""
         return len(self._places)
 
-    def rank(self, text: str, hints: Sequence[parse.TimeHint], now: datetime) -> None:
-        """Rank the hits of all retrievers."""
+    def rank(
+        self, asked: SearchQuery, hints: Sequence[parse.TimeHint], now: datetime, floor: float
+    ) -> None:
+        """Rank the hits of all retrievers: first what passed the floor, then the rest."""
+        text, words, meaning = asked.text, self.keyword_hits, self.semantic_hits
         near = self._neighbours()
-        found = (
-            self.keyword_hits.rows,
-            self.semantic_hits.rows,
-            near[1],
-            *self._rows_in_time(hints),
-        )
+        found = [words.rows, meaning.rows]
+        if asked.min_similarity <= 0:  # else only what is similar enough by itself
+            found += [near[1], *self._rows_in_time(hints)]
         rows = distinct_rows(self.view.size, *found)
-        words, meaning = self.keyword_hits, self.semantic_hits
+        if asked.min_similarity > 0:
+            near = near[0], np.where(np.isin(near[1], rows), near[1], NO_ROW)
         legs = (
             RankedList(
                 "words", KEYWORD_WEIGHT, words.rows, words.scores, words.similarity, floor=0.0
             ),
             RankedList(
-                "meaning", SEMANTIC_WEIGHT, meaning.rows, meaning.scores, meaning.similarity
+                "meaning",
+                SEMANTIC_WEIGHT,
+                meaning.rows,
+                meaning.scores,
+                meaning.similarity,
+                meaning.floor,
             ),
         )
-        fused = fuse(rows, legs, neighbours=near, boosts=self._boosts(rows, text, hints, now))
+        fused = fuse(
+            rows,
+            legs,
+            neighbours=near,
+            boosts=self._boosts(rows, text, hints, now),
+            weights=self._weights(rows, intent_of(text)),
+        )
         self._fused, self._places = fused, np.arange(len(fused))
+        good = self._passing(rows, asked, hints, floor)[
+            np.searchsorted(rows, fused.keys(self._places))
+        ]
+        self._places = np.concatenate((self._places[good], self._places[~good]))
+        self.passed = int(np.count_nonzero(good))
         if self.view.split_items:  # of several passages of an item, only the best one counts
-            self._places = best_per_group(self.table.item.all.take(fused.keys(self._places)))
+            best = best_per_group(self.table.item.all.take(fused.keys(self._places)))
+            self._places, self.passed = (
+                self._places[best],
+                int(np.count_nonzero(best < self.passed)),
+            )
         if hints:
             self._sort_by_time(hints)
 
-    def items(self, limit: int | None = None) -> list[int]:
-        """The items by rank, each by the position at which it was recorded."""
+    def _passing(
+        self, rows: Rows, asked: SearchQuery, hints: Sequence[parse.TimeHint], floor: float
+    ) -> Mask:
+        """Which rows are hits. A query for nothing but a time has no topic to fit."""
+        intent = intent_of(asked.text)
+        out = barred(self.table.act.all.take(rows), self._said(rows), intent)
+        dated = any(hint.kind == "filter" for hint in hints)
+        if asked.weak or dated or (hints and asks_only_for_time(asked.text, hints)):
+            return ~out
+        if not len(self.semantic_hits.rows) and asked.mode != "semantic":
+            return ~out  # words alone: what matches none of them was not found at all
+        foreign = bool(detect_question_languages(asked.text))
+        words, meaning = self.keyword_hits, self.semantic_hits
+        floor *= 0.5 + 0.5 * min(1.0, self.visibility.item_count / FEW_ITEMS)  # of few, all matter
+        fit = fit_of(rows, words, meaning, foreign=foreign, partial=self.lacking)
+        strong = rows[fit >= NEAR_SHARE * floor]
+        near = np.isin(rows, self.view.neighbours(strong))
+        return passing(fit, out, floor, near)
+
+    def _said(self, rows: Rows) -> Mask:
+        """Which rows are messages that nobody rated as significant."""
+        table = self.table
+        said = np.isin(table.kind.all.take(rows), table.kinds.existing_codes(("message",)))
+        return said & (self.visibility.rated[rows] < SIGNIFICANT)
+
+    def items(self, first: int = 0, last: int | None = None) -> list[int]:
+        """The items of these ranks, each by the position at which it was recorded."""
         assert self._fused is not None
-        rows = self._fused.keys(self._places[:limit])
+        rows = self._fused.keys(self._places[first:last])
         found: list[int] = self.table.item.all.take(rows).tolist()
         return found
 
@@ -99,6 +162,40 @@ class Ranking:
         """Explanations of the ranks from `first` to `last`."""
         assert self._fused is not None
         return self._fused.explain(self._places[first:last], first + 1)
+
+    def standing_rows(self, sort: str) -> Rows:
+        """The newest standing instructions or preferences of the user."""
+        size = self.view.size - 1
+        found = self.view.allowed[:size] & (self.table.act.all[:size] == SPEECH_ACTS.index(sort))
+        found &= ~self.table.answered.all[:size]
+        rows: Rows = found.nonzero()[0]
+        return rows[rows > 0][-INSTRUCTIONS_MAX:]
+
+    def _weights(self, rows: Rows, intent: QueryIntent) -> dict[str, Points]:
+        """What multiplies the points of rows: less for what is hardly ever searched for."""
+        table, said = self.table, self._said(rows)
+        act, weights = table.act.all.take(rows), dict[str, Points]()
+        for name, weight in ACT_WEIGHTS.items():
+            found = said & (act == SPEECH_ACTS.index(name))
+            if found.any() and not (name == "question" and intent.about_questions):
+                weights[name] = np.where(found, weight, 1.0)
+                said &= ~found
+        answered = said & table.answered.all.take(rows)
+        if answered.any() and not (intent.about_answers or intent.one_word):
+            weights["answered"] = np.where(answered, ANSWERED_WEIGHT, 1.0)
+        return weights
+
+    def _standing_boost(self, rows: Rows, intent: QueryIntent) -> Points:
+        """A boost for the instructions and preferences that are nearest to a query for advice."""
+        boost = np.zeros(len(rows))
+        hits = self.semantic_hits if len(self.semantic_hits.rows) else self.keyword_hits
+        for sort, steps in STANDING_BOOSTS.items():
+            if sort == "preference" and not intent.advice:
+                continue
+            standing = hits.rows[np.isin(hits.rows, self.standing_rows(sort))]
+            for row, step in zip(standing.tolist(), steps, strict=False):
+                boost += step * (rows == row)
+        return boost
 
     def _neighbours(self) -> tuple[Keys, Keys]:
         """The best hits, and the passages around each of them."""
@@ -146,6 +243,8 @@ class Ranking:
             boosts["time"] = TIME_BOOST * _time_fit(happened, hints) + _nearness_boost(
                 happened, hints
             )
+        if (standing_boost := self._standing_boost(rows, intent_of(text))).any():
+            boosts["standing"] = standing_boost
         if named := table.mentioned_speakers(text):
             boosts["named"] = SPEAKER_BOOST * np.isin(table.speaker.all.take(rows), named)
         return boosts
@@ -158,7 +257,7 @@ class Ranking:
         order = next((hint.order for hint in hints if hint.order), None)
         if order is None or not len(self) or self._fused is None:
             return
-        points = self._fused.points(self._places)
+        points = self._fused.points(self._places[: self.passed or None])
         good = int(np.count_nonzero(points >= ORDERED_SHARE * points[0]))
         rows = self._fused.keys(self._places[:good])
         way = -1 if order == "newest" else 1

@@ -7,6 +7,7 @@ import msgspec
 from everloop.memory.projections.queries import Filter, Item
 
 SearchMode = Literal["text", "semantic", "hybrid"]
+NO_MATCH = "No good match: nothing in memory fits the question well enough."
 
 
 class SearchQuery(msgspec.Struct, frozen=True):
@@ -17,6 +18,7 @@ class SearchQuery(msgspec.Struct, frozen=True):
     mode: SearchMode = "hybrid"
     only: Filter = Filter()
     min_similarity: float = 0.0
+    weak: bool = False  # hits may fit as badly as they like
 
 
 # Nothing below can be part of a reference cycle, so the garbage collector skips it (`gc=False`).
@@ -50,7 +52,11 @@ class SearchHit(msgspec.Struct, frozen=True, gc=False):
 
 
 class SearchResult(msgspec.Struct, frozen=True, gc=False):
-    """A search result: the hits, best first, and notes about what could not be searched."""
+    """A search result: the hits, best first, and notes about what could not be searched.
+
+    If nothing fits the query well enough, there are no hits, and `closest` has what comes nearest.
+    """
 
     hits: tuple[SearchHit, ...]
     notes: tuple[str, ...]
+    closest: tuple[SearchHit, ...] = ()

@@ -22,20 +22,25 @@ from everloop.memory.index.vector_index import VectorIndex
 from everloop.memory.text.analysis import (
     MATCHED_ROWS_MAX,
     TERMS_MAX,
-    QueryTerms,
     detect_question_languages,
     keep_rarest_terms,
+    name_terms,
     parse_question,
     words_with_terms,
 )
+from everloop.memory.text.language import Languages
 
 POOL = 200  # best hits that a retriever returns
 PHRASE_MAX = 2_000  # passages read to check for a phrase
+BACKGROUND_MAX = 0.95  # cosine that texts may have in common without being alike
 SORTED_MAX = 1_500  # scores that are sorted at once; of more, the best are selected first
 
 _TERMS = """
 SELECT p.passage, p.terms FROM json_each(?) j JOIN memory_passages p ON p.passage = j.value
 """
+
+
+NO_FIT: NDArray[np.float64] = np.empty(0)
 
 
 class RetrieverHits(NamedTuple):
@@ -45,13 +50,21 @@ class RetrieverHits(NamedTuple):
     scores: NDArray[np.float64]
     similarity: NDArray[np.float64]
     guessed: tuple[str, ...] = ()  # terms without a match, replaced by spelling corrections
+    floor: float | None = None  # the score of a hit without evidence; if None, that of the last
+    fit: NDArray[np.float64] = NO_FIT  # what each hit has by itself, up to 1
+    fit_elsewhere: float = 0.0  # at most what a row has that is no hit
 
     def filter_similarity(self, least: float) -> "RetrieverHits":
         """The hits that are similar enough."""
         if least <= 0:
             return self
         good = self.similarity >= least
-        return RetrieverHits(self.rows[good], self.scores[good], self.similarity[good])
+        return self._replace(
+            rows=self.rows[good],
+            scores=self.scores[good],
+            similarity=self.similarity[good],
+            fit=self.fit[good],
+        )
 
 
 NO_HITS = RetrieverHits(np.empty(0, np.int64), np.empty(0), np.empty(0))
@@ -59,7 +72,8 @@ NO_HITS = RetrieverHits(np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 def search_keywords(view: SearchView, text: str, source: TermSource) -> RetrieverHits:
     """Search by keywords: the passages that match a question's terms and phrases, by BM25."""
-    asked = _parse_question(view, text, source)
+    languages = _languages(view, text, source)
+    asked = parse_question(text, languages)
     terms: Sequence[str] = asked.terms
     sizes = view.match_counts(terms, source)
     none = [term for term, size in zip(terms, sizes, strict=True) if not size]
@@ -77,27 +91,42 @@ def search_keywords(view: SearchView, text: str, source: TermSource) -> Retrieve
     if asked.phrases:
         phrases = [_find_phrase(source, view, phrase) for phrase in asked.phrases]
         matches += score_terms(view, phrases)
-    found = _sum_scores(view, matches)
+    names = name_terms(terms, text, languages)
+    naming = [term in names for term in terms]
+    naming += [False] * (len(matches) - len(naming))
+    found = _sum_scores(view, matches, naming)
     return found._replace(guessed=tuple(corrections)) if corrections else found
 
 
-def _parse_question(view: SearchView, text: str, source: TermSource) -> QueryTerms:
-    """The terms of a question: in its language, or if that is unclear in all of the view."""
+def _languages(view: SearchView, text: str, source: TermSource) -> Languages:
+    """The languages of a question, or if they are unclear all of the view."""
     languages = detect_question_languages(text)
-    if languages is None:
-        languages = view.languages(source)
-    return parse_question(text, languages)
+    return view.languages(source) if languages is None else languages
 
 
-def search_vectors(view: SearchView, space: VectorIndex, query: Floats) -> RetrieverHits:
-    """Search by meaning: the passages with the nearest vectors, each mixed with the one before."""
+def search_vectors(
+    view: SearchView, space: VectorIndex, query: Floats, also: Rows = NO_HITS.rows
+) -> RetrieverHits:
+    """Search by meaning: the passages with the nearest vectors, each mixed with the one before.
+
+    The rows of `also` are among the hits however far away they are; far away, they are no evidence.
+    """
     look = space.query(query)
     nearest = look.nearest(POOL, view)
-    rows = distinct_rows(view.size, nearest, view.after(nearest))[1:]
-    rows, cosines = look.cosines(rows, view)
+    near = distinct_rows(view.size, nearest, view.after(nearest))[1:]
+    rows, cosines, alone = look.cosines(near, view)
+    floor = float(cosines.min()) if len(cosines) else None
+    if len(also):
+        rows, cosines, alone = look.cosines(distinct_rows(view.size, near, also)[1:], view)
     best = descending_order(cosines)
     scores = cosines.take(best).astype(np.float64)
-    return RetrieverHits(rows.take(best), scores, _clamp(scores))
+    background = min(look.background(view), BACKGROUND_MAX)
+    own = np.maximum(alone, cosines).take(best).astype(np.float64)
+    fit = (own - background) / (1.0 - background)
+    least = ((floor or 0.0) - background) / (1.0 - background)
+    return RetrieverHits(
+        rows.take(best), scores, _clamp(scores), floor=floor, fit=fit, fit_elsewhere=least
+    )
 
 
 def _clamp(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -107,8 +136,13 @@ def _clamp(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.minimum(np.maximum(scores, 0.0), 1.0)
 
 
-def _sum_scores(view: SearchView, matches: Sequence[TermMatch]) -> RetrieverHits:
-    """Add up the BM25 scores of several terms; similarity is the share of term weight matched."""
+def _sum_scores(
+    view: SearchView, matches: Sequence[TermMatch], naming: Sequence[bool]
+) -> RetrieverHits:
+    """Add up the BM25 scores of several terms; similarity is the share of term weight matched.
+
+    `naming` says which terms are names. A name alone says nothing about what is asked of it.
+    """
     sizes = [len(match.rows) for match in matches]
     if not any(sizes):
         return NO_HITS
@@ -116,9 +150,17 @@ def _sum_scores(view: SearchView, matches: Sequence[TermMatch]) -> RetrieverHits
     rows, at = _row_index(view, np.concatenate(rows_by_term))
     scores: Any = np.bincount(at, np.concatenate(scores_by_term))
     best = _best_indices(scores, min(POOL, int(np.count_nonzero(scores))))
-    coverage: Any = np.bincount(at, np.array(weights).repeat(sizes)).take(best)
-    coverage /= sum(weights)
-    return RetrieverHits(rows.take(best), scores.take(best), coverage)
+    coverage = _coverage(at, np.array(weights), sizes).take(best)
+    topical = coverage
+    if any(naming) and not all(naming):
+        others = np.where(naming, 0.0, weights)
+        topical = coverage * _coverage(at, others, sizes).take(best)
+    return RetrieverHits(rows.take(best), scores.take(best), coverage, fit=topical)
+
+
+def _coverage(at: Rows, weights: NDArray[np.float64], sizes: Sequence[int]) -> Any:
+    """The share of the weight of all terms that each row matches."""
+    return np.bincount(at, weights.repeat(sizes)) / weights.sum()
 
 
 def _row_index(view: SearchView, every: Rows) -> tuple[Rows, Rows]:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from everloop.errors import Invalid, ModelFailed, Unavailable
 from everloop.log import Reader, Sight
@@ -20,7 +21,7 @@ from everloop.memory.index.passage_table import PassageColumns
 from everloop.memory.index.postings import PostingListCache
 from everloop.memory.index.search_view import TermCacheLimit, TermSource
 from everloop.memory.index.vector_index import VectorIndex
-from everloop.memory.index.visibility import Visibility, VisibilityCache, filtered_view
+from everloop.memory.index.visibility_mask import Visibility, VisibilityCache, filtered_view
 from everloop.memory.model.scopes import OWNER, Viewer
 from everloop.memory.near_duplicates.candidates import NearDuplicateIndex
 from everloop.memory.projections.queries import (
@@ -34,8 +35,10 @@ from everloop.memory.projections.queries import (
     load_viewer,
 )
 from everloop.memory.retrieval.grouping import group_contradictions
+from everloop.memory.retrieval.intent import intent_of, is_copy
 from everloop.memory.retrieval.ranking import Ranking
 from everloop.memory.retrieval.results import (
+    NO_MATCH,
     RankExplanation,
     RetrieverScore,
     SearchHit,
@@ -50,14 +53,18 @@ from everloop.memory.time_query.topic import strip_time_words
 
 TEXT_MAX = 10_000
 READ_MAX = 1_000  # items cached with a visibility mask
+FLOOR = 0.4  # how well a hit has to fit, unless the settings say otherwise
+COPIES_MAX = 4  # earlier copies of the query that are passed over
+LISTED_MAX = 10  # hits that are put in the order of events, if the query asks for that
 ASKERS_MAX = 1_000  # principals whose scopes are cached
 
 
 class MemorySearch:
     """Hybrid search over one log. Has only caches: passages, visibility, posting lists, vectors."""
 
-    def __init__(self, space: VectorIndex | None = None) -> None:
+    def __init__(self, space: VectorIndex | None = None, floor: float = FLOOR) -> None:
         self.vector_index = space
+        self._floor = floor  # how well a hit has to fit
         self.passage_index = PassageIndex(space.cache.snapshot if space is not None else None)
         self._standings = VisibilityCache()
         self._askers: dict[Any, tuple[PassageColumns, int, Viewer]] = {}
@@ -87,10 +94,18 @@ class MemorySearch:
             Invalid: the question is empty or far too long.
         """
         ranking = self._rank(reader, sight, who, asked, now)
-        hits = tuple(_hits(reader, who, ranking, asked.limit))
+        found = _hits(reader, who, ranking, (0, min(asked.limit + COPIES_MAX, ranking.passed)))
+        hits = tuple(hit for hit in found if not _is_copy(hit, asked))[: asked.limit]
+        if intent_of(asked.text).ordered:
+            told = sorted(hits[:LISTED_MAX], key=lambda hit: hit.item.happened_at)
+            hits = (*told, *hits[LISTED_MAX:])
         if any(hit.item.contradicts for hit in hits):
             hits = tuple(hit for group in group_contradictions(hits) for hit in group.hits)
-        return SearchResult(hits, tuple(ranking.notes))
+        if hits:
+            return SearchResult(hits, tuple(ranking.notes))
+        closest = () if asked.min_similarity else _hits(reader, who, ranking, (0, asked.limit))
+        notes = [*ranking.notes, NO_MATCH] if closest else ranking.notes
+        return SearchResult((), tuple(notes), tuple(closest))
 
     def explain_rank(
         self,
@@ -100,14 +115,17 @@ class MemorySearch:
         asked: SearchQuery,
         now: datetime,
         item: int,
-    ) -> RankExplanation | None:
-        """Explains the rank of an item for a question; None if nothing gave it points."""
+    ) -> tuple[RankExplanation, bool] | None:
+        """Explains the rank of an item, and whether it fits well enough to be a hit.
+
+        None if nothing gave it points.
+        """
         ranking = self._rank(reader, sight, who, asked, now)
         items = ranking.items()
         if item not in items:
             return None
         place = items.index(item)
-        return ranking.explain(place, place + 1)[0]
+        return ranking.explain(place, place + 1)[0], place < ranking.passed
 
     def prepare(self, reader: Reader) -> None:
         """Load passages and vectors before the first search, and find the missing vectors."""
@@ -148,8 +166,10 @@ class MemorySearch:
             ranking.notes.append(f"Only what happened {interval} was searched.")
         meant = asked.mode != "text" and self._add_meaning(reader, asked, ranking)
         if asked.mode != "semantic" or not meant:
-            self._add_words(reader, asked, strip_time_words(asked.text, hints), ranking)
-        ranking.rank(asked.text, hints, now)
+            topic = intent_of(asked.text).topic
+            words = strip_time_words(asked.text, hints) if topic == asked.text else topic
+            self._add_words(reader, asked, words, ranking)
+        ranking.rank(asked, hints, now, self._floor)
         return ranking
 
     def _add_words(self, reader: Reader, asked: SearchQuery, text: str, ranking: Ranking) -> None:
@@ -191,8 +211,10 @@ class MemorySearch:
             ranking.notes.append(
                 "Some items are still being embedded; until then only keyword search finds them."
             )
-        found = search_vectors(ranking.view, self.vector_index, query)
+        standing = [ranking.standing_rows(sort) for sort in ("instruction", "preference")]
+        found = search_vectors(ranking.view, self.vector_index, query, np.concatenate(standing))
         ranking.semantic_hits = found.filter_similarity(asked.min_similarity)
+        ranking.lacking = bool(lacking)
         return not lacking
 
     def effective_filter(
@@ -211,7 +233,7 @@ class MemorySearch:
                 hints.append(hint)
             elif hint.kind == "filter":  # else the words of the event say more than its date
                 lookup = SearchQuery(hint.anchor, limit=1, mode="text", only=asked.only)
-                found = self._ranking(reader, sight, who, lookup, now, ()).items(1)
+                found = self._ranking(reader, sight, who, lookup, now, ()).items(0, 1)
                 if found and (dated := _fill_anchor(hint, _happened_at(reader, found[0]))):
                     hints.append(dated)
         return hints
@@ -268,10 +290,15 @@ def _happened_at(reader: Reader, item: int) -> datetime | None:
     return item_from_row(found[0]).happened_at if found else None
 
 
-def _hits(reader: Reader, who: Viewer, ranking: Ranking, limit: int) -> list[SearchHit]:
-    items = ranking.items(limit)
+def _is_copy(hit: SearchHit, asked: SearchQuery) -> bool:
+    """Whether a hit is the query itself, as it was asked before."""
+    return hit.item.kind == "message" and not asked.weak and is_copy(hit.item.text, asked.text)
+
+
+def _hits(reader: Reader, who: Viewer, ranking: Ranking, ranks: tuple[int, int]) -> list[SearchHit]:
+    items = ranking.items(*ranks)
     known = _load_items(reader, who, ranking.visibility, items)
-    both = zip(items, ranking.explain(0, len(items)), strict=True)
+    both = zip(items, ranking.explain(ranks[0], ranks[0] + len(items)), strict=True)
     return [SearchHit(known[item], *_similarity_and_source(why.legs), why) for item, why in both]
 
 

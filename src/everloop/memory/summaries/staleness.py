@@ -7,7 +7,7 @@ windows come first: one that contains a summary waits for that summary's success
 (`successors.py`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -78,19 +78,6 @@ def current_summary(reader: Reader, who: Viewer, item_ids: Iterable[str]) -> Ite
         if listed == wanted and _is_current(reader, item.position):
             return item
     return None
-
-
-def windows_without_summary(
-    reader: Reader, who: Viewer, windows: Iterable[Sequence[str]]
-) -> list[tuple[str, ...]]:
-    """The windows that have no current summary and were not refused by the summariser."""
-    return [
-        tuple(window)
-        for window in windows
-        if window
-        and not is_compression_refused(reader, window)
-        and current_summary(reader, who, window) is None
-    ]
 
 
 def stale_windows(

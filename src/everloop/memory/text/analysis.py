@@ -153,6 +153,29 @@ def words_with_terms(terms: Iterable[str], text: str) -> list[str]:
     return list(dict.fromkeys(words))
 
 
+def name_terms(terms: Iterable[str], text: str, languages: Languages) -> set[str]:
+    """Those of the terms that are written as names: capitalised inside a sentence, or possessive.
+
+    German capitalises every noun, so there nothing is known to be a name.
+    """
+    if "de" in languages:
+        return set()
+    said, plain = _words_by_stem(text), unicodedata.normalize("NFC", strip_invisible(text))
+    found: set[str] = set()
+    for term in terms:
+        words = said.get(term.split(ALTERNATIVE)[0], ())
+        if words and all(_is_name(word, plain) for word in words):
+            found.add(term)
+    return found
+
+
+def _is_name(word: str, text: str) -> bool:
+    if not _is_capitalised(word):
+        return False
+    at = text.find(word)
+    return not _begins_sentence(text, at) or text[at + len(word) :].startswith(("'s", "\u2019s"))
+
+
 @lru_cache(maxsize=QUESTIONS_CACHED)
 def _words_by_stem(text: str) -> Mapping[str, Sequence[str]]:
     found: dict[str, list[str]] = {}

@@ -20,6 +20,7 @@ from everloop.memory.text.calendar_names import (
     day_number,
     month_number,
 )
+from everloop.memory.text.lazy_pattern import LazyPattern
 
 BEFORE, AFTER = 28, 24  # at most so many letters of a date before and after one of its digits
 ANY_DATE: Final = "0000-00-00"  # replaces every date, where it does not matter which
@@ -63,7 +64,7 @@ def _normalise_numbers(text: str) -> str:
 
 
 def _replace_near_digits(
-    pattern: re.Pattern[str], instead: Callable[[re.Match[str]], str], text: str
+    pattern: LazyPattern, instead: Callable[[re.Match[str]], str], text: str
 ) -> str:
     """Replace matches near digits only: most of a text has none, and that is faster."""
     parts: list[str] = []
@@ -118,7 +119,7 @@ _ANY_MONTH = f"{ENGLISH_MONTH}|{GERMAN_MONTH}|{FRENCH_MONTH}"
 _MONTH = f"(?!(?-i:may|mar|march|mars)\\b)(?:{_ANY_MONTH})"  # in lower case these are words
 _ANY_DAY = f"{ENGLISH_DAY}|{GERMAN_DAY}|{FRENCH_DAY}"
 _WEEKDAY = rf"(?:(?P<weekday>{_ANY_DAY})\.?,? (?:the |den |le )?)?"
-_DATES = re.compile(
+_DATES = LazyPattern(
     rf"(?<![\w./-]){_WEEKDAY}(?:"
     rf"(?P<y1>{_YEAR})(?P<cut>[-/.])(?P<m1>\d{{1,2}})(?P=cut)(?P<d1>{_DAY})"
     rf"|(?P<d2>{_DAY})\.\s?(?P<m2>\d{{1,2}})\.\s?(?P<y2>{_YEAR})"
@@ -183,11 +184,11 @@ def _weekday(match: re.Match[str], reading: Reading) -> str:
 
 # -- hours and numbers -----------------------------------------------------------------------------
 
-_WORD = re.compile(
+_WORD = LazyPattern(
     r"\b(?:t(?:wo|hree|en|welve)|f(?:our|ive)|s(?:ix|even)|e(?:ight|leven)|nine)\b(?!-)",
     re.IGNORECASE,
 )
-_NUMBERS = re.compile(
+_NUMBERS = LazyPattern(
     r"(?<![\w.,:/$€£¥-])(?:"
     r"(?P<half>1[0-2]|0?[1-9])(?:[:.](?P<past>[0-5]\d))? ?(?P<noon>[ap])\.?m\b\.?"
     r"|(?P<hour>[01]?\d|2[0-4])(?:(?::(?P<minute>[0-5]\d))(?: ?Uhr\b|(?![\w:/-]|[.,]\d))"

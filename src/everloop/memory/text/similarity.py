@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from everloop.memory.text.analysis import analyse
+from everloop.memory.text.lazy_pattern import LazyPattern
 from everloop.memory.text.normal_forms import (
     DateReadings,
     dates_may_agree,
@@ -36,28 +37,28 @@ TEXTS_CACHED = 64  # analysed texts that are cached
 TextRelation = Literal["repeats", "varies", "contradicts", "differs"]
 
 _MONEY = "$\u20ac\u00a3\u00a5"
-_NUMBER = re.compile(
+_NUMBER = LazyPattern(
     r"(?P<minus>(?<![\w.,:/)-])[-\u2212])?"
     rf"(?P<before>[{_MONEY}])?(?P<digits>\d[\d.,:/-]*\d|\d)(?: ?(?P<after>[%{_MONEY}]|[ap]m\b))?"
 )
-_PLUS = re.compile(r"(?<!\S)\+(?=\d)")
-_OPERATOR = re.compile(
+_PLUS = LazyPattern(r"(?<!\S)\+(?=\d)")
+_OPERATOR = LazyPattern(
     r"[<>=!]=|&&|\|\||(?<=\w)[<>](?=\w)|(?<=\w )[<>](?= \w)"
 )  # operators in code
-_NEGATION = re.compile(
+_NEGATION = LazyPattern(
     r"\b(?:not|cannot|no|never|none|nobody|nothing|without|nicht|nichts|kein\w*|nie|niemals|niemand"
     r"|ohne|jamais|nunca)\b"
     r"|n['\u2019]t\b|\bn(?:e|['\u2019])[^.!?]{0,60}?\b(?:pas|plus|jamais)\b",
     re.IGNORECASE,
 )
-_NAME = re.compile(
+_NAME = LazyPattern(
     r"(?:(?<=[a-z0-9,;] )|(?<=[DM]r\. )|(?<=M[rs]s\. )|(?<=Ms\. )|(?<=St\. )|(?<=Prof\. ))"
     r"[A-Z][\w'-]+|\S+@\S+\w"
 )
 _CONTRACTIONS = (  # contractions
-    (re.compile(r"\b([Ii])['\u2019]m\b"), r"\1 am"),
-    (re.compile(r"(\w)['\u2019]re\b"), r"\1 are"),
-    (re.compile(r"(\w)['\u2019]s (?=\d|an? |the |not )"), r"\1 is "),
+    (LazyPattern(r"\b([Ii])['\u2019]m\b"), r"\1 am"),
+    (LazyPattern(r"(\w)['\u2019]re\b"), r"\1 are"),
+    (LazyPattern(r"(\w)['\u2019]s (?=\d|an? |the |not )"), r"\1 is "),
 )
 # Verbs of actions that can happen several times.
 _ACTIONS = (
@@ -68,12 +69,12 @@ _ACTIONS = (
     "|released|removed|reviewed|sang|saw|sent|shipped|spoke|swam|talked|taught|tested|told|took"
     "|updated|uploaded|visited|walked|watched|went|wrote"
 )
-_ACTION = re.compile(
+_ACTION = LazyPattern(
     r"\W*(?:(?:(?i:i|we|he|she|they|you|the (?:user|team|agent))|[A-Z][\w'\u2019-]*) )?"
     rf"(?:(?i:just|also|then|already) )?(?i:{_ACTIONS})\b"
     r"|[^.!?]{0,80}?\b(?:habe|hat|haben|bin|ist|sind) [^.!?]{1,80}?\bge\w+(?:t|en)\b"
 )
-_INTRODUCTION = re.compile(
+_INTRODUCTION = LazyPattern(
     r"^(?:(?![-\u2212]\d)\W)*(?:(?:please|just|also|and)\W+)*"
     r"(?:(?:remember|note|fyi|btw|by the way|for the record|do(?:n['\u2019]t| not) forget)\b"
     r"(?:\W+that\b)?\W*)?",

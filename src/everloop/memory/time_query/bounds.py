@@ -10,6 +10,7 @@ from typing import Final
 
 from dateutil.relativedelta import relativedelta
 
+from everloop.memory.text.lazy_pattern import LazyPattern
 from everloop.memory.text.normal_forms import NUMBER_WORDS
 from everloop.memory.time_query.certainty import RELATIVE_PATTERN, WEEKDAY_PATTERN, recurrence
 from everloop.memory.time_query.intervals import ANY_YEAR, DAY, Interval, day_interval
@@ -103,23 +104,23 @@ BOUND_SIDES: Final = (
     | dict.fromkeys(("between", "zwischen", "entre"), "between")
     | {"from": "from", "around": "around"}
 )
-_BOUND = re.compile(
+_BOUND = LazyPattern(
     rf"\b(?P<word>{'|'.join(BOUND_SIDES)})(?: about| around| dem| zum| le| l['\u2019])? ?$",
     re.IGNORECASE,
 )
 # "two days before Christmas" is one day, not an open interval.
-_OFFSET = re.compile(
+_OFFSET = LazyPattern(
     r"\b(?P<count>the|an?|one|two|three|four|five|\d{1,2}) (?P<unit>day|night|week|month)s?"
     r" (?P<side>before|after) $",
     re.IGNORECASE,
 )
-_FROM_THEN = re.compile(
+_FROM_THEN = LazyPattern(
     r"\b(?:messages?|notes?|conversations?|chats?|threads?|memories|entries|things|everything|all)"
     r" from $",
     re.IGNORECASE,
 )
-_ONWARDS = re.compile(r" on(?:wards?)?(?=[?.!,;]|$)", re.IGNORECASE)
-_JOIN = re.compile(
+_ONWARDS = LazyPattern(r" on(?:wards?)?(?=[?.!,;]|$)", re.IGNORECASE)
+_JOIN = LazyPattern(
     r" ?(?:(?P<both>and|und(?: dem)?|et(?: le)?)"
     r"|to|until|till|through|bis(?: zum)?|au|-|\u2013) ?",
     re.IGNORECASE,

@@ -14,6 +14,7 @@ from dateutil.relativedelta import relativedelta
 
 from everloop.memory.text.analysis import QUESTIONS_CACHED
 from everloop.memory.text.calendar_names import FRENCH_DAY, FULL_DAY, GERMAN_DAY
+from everloop.memory.text.lazy_pattern import LazyPattern
 from everloop.memory.time_query.expressions import SHORT_DAY
 from everloop.memory.time_query.intervals import ANY_YEAR, Interval
 
@@ -73,7 +74,7 @@ def is_certain(before: str, words: str, side: str, interval: Interval, now: date
     return now - start < start + recurrence(words) - now  # else the next such date is nearer
 
 
-_TOLD = re.compile(
+_TOLD = LazyPattern(
     r"\b(?:I|we|you)\b(?: \w+){0,2}? (?:say|said|tell|told|write|wrote|written|mention(?:ed)?"
     r"|noted?|discuss(?:ed|ing)?|talk(?:ed|ing)?|sp(?:eak|oken?|eaking)|chat(?:ted|ting)?"
     r"|ask(?:ed|ing)?|answer(?:ed)?|decided?|saved?|remember)\b"
@@ -84,7 +85,7 @@ _TOLD = re.compile(
     re.IGNORECASE,
 )
 # Such a question has no other words to search for: the event only says when.
-_OPEN = re.compile(
+_OPEN = LazyPattern(
     r"\bwhat(?:'s| is| was| has| had| else| all)* "
     r"(?:happened|happening|changed|new|went on|going on|gone on)"
     r" (?=before|after|since|until|during)"
@@ -94,10 +95,10 @@ _OPEN = re.compile(
     rf" (?:{FRENCH_EVENT_VERBS}) (?=avant|après|depuis|pendant|jusqu)",
     re.IGNORECASE,
 )
-_WHEN = re.compile(r"\W*(?:when|wann|quand)\b", re.IGNORECASE)  # then a date is part of the topic
+_WHEN = LazyPattern(r"\W*(?:when|wann|quand)\b", re.IGNORECASE)  # then a date is part of the topic
 # In "did I say that Anna was born in 1985" the time is part of the statement; also in "did I tell
 # you we moved in May". Of a whole year, "about Japan in 2019" is ambiguous.
-_CLAIMED = re.compile(
+_CLAIMED = LazyPattern(
     r"\b(?:say|said|tell|told|mention(?:ed)?|write|wrote|written|noted?|decided?|remember)"
     r"(?: (?:to )?(?:you|me|us|him|her|them|(?-i:[A-Z]\w+)))?"
     r" (?:that\b(?! (?:day|week|month|year))"
@@ -109,32 +110,32 @@ _CLAIMED = re.compile(
     rf"|\b(?:{FRENCH_SPEECH_VERBS}) (?:que\b|qu['\u2019])",
     re.IGNORECASE,
 )
-_ABOUT = re.compile(r"\b(?:about|regarding|concerning) (?!(?:in|on|during|from) $)", re.IGNORECASE)
-WEEKDAY_PATTERN = re.compile(
+_ABOUT = LazyPattern(r"\b(?:about|regarding|concerning) (?!(?:in|on|during|from) $)", re.IGNORECASE)
+WEEKDAY_PATTERN = LazyPattern(
     rf"\b(?:{FULL_DAY}|{SHORT_DAY}|{GERMAN_DAY}|{FRENCH_DAY}|weekend)\b", re.IGNORECASE
 )
-_MONTHLY = re.compile(r"the \d+[a-z]+")
-RELATIVE_PATTERN = re.compile(
+_MONTHLY = LazyPattern(r"the \d+[a-z]+")
+RELATIVE_PATTERN = LazyPattern(
     r"\b(?:last|this|past|previous|ago|earlier|today|yesterday|the other day|gestern|hier|heute"
     r"|(?:letzte|vorige|diese)\w?|vor|il y a|derni\w+)\b",
     re.IGNORECASE,
 )
 # After these words a day is a topic or a deadline; after `_LIMIT` a count is no date but a limit;
 # those of `_NAMESAKE` may be a person or a number.
-_TOPIC = re.compile(
+_TOPIC = LazyPattern(
     r"\b(?:about|for|regarding|concerning|(?<!up )(?<!prior )to|by|through|and|or"
     r"|über|für|sur|pour) (?:the )?$",
     re.IGNORECASE,
 )
 # Here "about" belongs to the question: "what did we talk about", "the film I spoke about".
-_LEFT_OVER = re.compile(
+_LEFT_OVER = LazyPattern(
     r"\b(?:what|who|whom|which|that|(?:the|a|an|this|any) [\w' -]+?)"
     r"(?: did| do| have| had| was| were)? (?:I|we|you)(?: \w+)?"
     r" (?:talk|sp[eo]a?k|chat|ask|argu|complain|joke)\w* about $",
     re.IGNORECASE,
 )
-_LIMIT = re.compile(r"\b(?:over|under|almost|nearly|(?:more|less) than|at least) $", re.IGNORECASE)
-_NAMESAKE = re.compile(
+_LIMIT = LazyPattern(r"\b(?:over|under|almost|nearly|(?:more|less) than|at least) $", re.IGNORECASE)
+_NAMESAKE = LazyPattern(
     rf"\b(?:of|from|after|before|between|around) (?P<name>jan|april|may|june|august)$"
     rf"|\bof (?P<number>{ANY_YEAR})$",
     re.IGNORECASE,

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from everloop.memory.text.calendar_names import FRENCH_DAY, FRENCH_MONTH, GERMAN_DAY, GERMAN_MONTH
+from everloop.memory.text.lazy_pattern import LazyPattern
 from everloop.memory.time_query.bounds import BOUND_SIDES
 from everloop.memory.time_query.certainty import (
     FRENCH_EVENT_VERBS,
@@ -61,7 +62,8 @@ _SIDES: Final = (
     BOUND_SIDES | dict.fromkeys(("during", "während", "pendant"), "during") | {"jusqu'": "until"}
 )
 _ENGLISH = (
-    r"\b(?P<word>before|after|since|until|during)"
+    r"\b(?P<word>before|after|since|until"
+    r"|during(?! (?:the|our|my|this|that) (?:course|conversation|discussion|chat|process|time)\b))"
     r" (?P<event>(?:the|my|our|your|his|her|their|that|we|I|you|he|she|they) [\w' -]+?)"
     r"(?=[?.!,;]|$)"
 )
@@ -157,12 +159,12 @@ _FRENCH = (
     rf"(?=\s*(?:[?.!,;:]|$)| (?:{_FRENCH_NEXT})\b)"
 )
 
-_ARTICLES = re.compile(
+_ARTICLES = LazyPattern(
     rf"\b(?:{_DEM}|du|des?|la|les?|mon|ma|mes|ton|ta|tes|notre|nos)\b|\b[dl]['\u2019]",
     re.IGNORECASE,
 )
 _PATTERNS: Final = tuple(
-    (re.compile(words, re.IGNORECASE), named)
+    (LazyPattern(words, re.IGNORECASE), named)
     for words, named in (
         (_ENGLISH, _quote),
         (_GERMAN, _without_articles),

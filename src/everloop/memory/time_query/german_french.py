@@ -17,6 +17,7 @@ from everloop.memory.text.calendar_names import (
     day_number,
     month_number,
 )
+from everloop.memory.text.lazy_pattern import LazyPattern
 from everloop.memory.time_query.intervals import (
     DAY,
     YEAR,
@@ -52,7 +53,7 @@ _NUMBERS: Final = (
     "elf|onze",
     "zwölf|douze",
 )
-_SOME: Final = re.compile("ein paar|einigen|quelques")
+_SOME: Final = LazyPattern("ein paar|einigen|quelques")
 _SEASONS: Final = (
     "fr[üu]hling|fr[üu]hjahr|printemps",
     "sommer|été",
@@ -80,7 +81,7 @@ _BACK = "|".join((_DAY, *_LONGER))
 _COUNT = rf"\d{{1,3}}|{'|'.join(_NUMBERS)}|{_SOME.pattern}"
 _PART = rf"(?P<part>{'|'.join(_PARTS.values())})"
 # Words that show French: "hier" is also German, for "here".
-_FRENCH = re.compile(
+_FRENCH = LazyPattern(
     r"\b(?:qu['\u2019]|j['\u2019]ai|est-ce|ai|as-tu|avons|avez|nous|vous|quoi)\b"
     r"|\bhier (?:soir|matin)\b",
     re.IGNORECASE,

@@ -13,9 +13,11 @@ from typing import Final
 
 from dateutil.relativedelta import relativedelta
 
+from everloop.memory.text.lazy_pattern import LazyPattern
+
 Interval = tuple[datetime, datetime]
 IntervalReader = Callable[[re.Match[str], datetime], Interval | None]
-DatePattern = tuple[re.Pattern[str], IntervalReader]
+DatePattern = tuple[LazyPattern, IntervalReader]
 
 DAY: Final = timedelta(days=1)
 YEAR: Final = r"(?:19|20)\d\d"
@@ -35,9 +37,9 @@ CENTURY_ENDS: Final = 70  # '70 is 1970, and '69 is 2069
 LEAP_YEARS_APART: Final = 8  # at most: 1896 and 1904
 
 
-def compile_words(words: str) -> re.Pattern[str]:
+def compile_words(words: str) -> LazyPattern:
     """Compile a pattern that matches whole words, in upper or lower case."""
-    return re.compile(rf"\b(?:{words})(?!\w)", re.IGNORECASE)
+    return LazyPattern(rf"\b(?:{words})(?!\w)", re.IGNORECASE)
 
 
 def group_text(match: re.Match[str], part: str) -> str:

@@ -22,6 +22,7 @@ from typing import Final, Literal
 from dateutil import tz
 
 from everloop.memory.text.analysis import QUESTIONS_CACHED
+from everloop.memory.text.lazy_pattern import LazyPattern
 from everloop.memory.time_query.bounds import Bound, is_range, join_range, parse_bound
 from everloop.memory.time_query.certainty import (
     WEEKDAY_PATTERN,
@@ -107,22 +108,22 @@ _CUES: Final = ALL_CUES.union(
     pend jusq
     """.split()  # noqa: SIM905  # 21 quoted words are harder to read
 )
-_CLAUSE = re.compile(r"(?:[^?.!,;]|(?<=\d)\.)*")
-_TRAILING = re.compile(r"(?: (?:in|on|at|of|from|by|but|and|or|then|the))+ ?$| $", re.IGNORECASE)
-_LIST = re.compile(r",? (?:and|or|und|oder|et|ou) (?:(?:on|in|am|im|en) )?", re.IGNORECASE)
-_ALSO = re.compile(  # another time follows: "before the release and after it"
+_CLAUSE = LazyPattern(r"(?:[^?.!,;]|(?<=\d)\.)*")
+_TRAILING = LazyPattern(r"(?: (?:in|on|at|of|from|by|but|and|or|then|the))+ ?$| $", re.IGNORECASE)
+_LIST = LazyPattern(r",? (?:and|or|und|oder|et|ou) (?:(?:on|in|am|im|en) )?", re.IGNORECASE)
+_ALSO = LazyPattern(  # another time follows: "before the release and after it"
     r"\b(?:and|or|und|oder|sowie|et|ou)(?: (?:also|auch|aussi))? (?:before|after|since|until|during"
     r"|then|vor|nach|seit|bis|während|danach|davor|seither|seitdem|später|avant|après|depuis|pendant"
     r"|ensuite|jusqu)\b",
     re.IGNORECASE,
 )
-_NARROWING = re.compile(r",? (?:(?:on|in|of|at|during|am|im|en) )?", re.IGNORECASE)
+_NARROWING = LazyPattern(r",? (?:(?:on|in|of|at|during|am|im|en) )?", re.IGNORECASE)
 _THING = "thing (?:that )?(?:I|we|you|he|she|they)"
 _OWN = "(?<!since )(?<!before )(?<!after )(?<!until )(?<!during )(?:my|our|your|the)(?: very)?"
 _MESSAGE = "(?:message|note|conversation|chat)s?"
-_ORDERS: Final[tuple[tuple[re.Pattern[str], HintOrder], ...]] = (
+_ORDERS: Final[tuple[tuple[LazyPattern, HintOrder], ...]] = (
     (
-        re.compile(
+        LazyPattern(
             r"\b(?:the (?:very )?first time|(?:did|have|had) \w+ first"
             r"|first (?:say|said|tell|told|talk|mention|bring|brought|hear|heard|meet|met)\w*"
             rf"|first {_THING}|{_OWN} first {_MESSAGE}"
@@ -133,7 +134,7 @@ _ORDERS: Final[tuple[tuple[re.Pattern[str], HintOrder], ...]] = (
         "oldest",
     ),
     (
-        re.compile(
+        LazyPattern(
             r"\b(?:(?:the )?last time|(?:did|have|had) \w+ last"
             r"|last (?:say|said|tell|told|talk|mention)\w*|latest|most recent(?:ly)?|newest"
             rf"|last {_THING}|{_OWN} last {_MESSAGE}|zuletzt|als letztes|zum letzten mal|en dernier"

@@ -7,7 +7,7 @@ import pytest
 from tests.memory.random_worlds import PRINCIPALS, World
 
 from everloop.memory.index.passage_index import PassageIndex
-from everloop.memory.index.visibility import Visibility, VisibilityCache, filtered_view
+from everloop.memory.index.visibility_mask import Visibility, VisibilityCache, filtered_view
 from everloop.memory.projections.queries import Filter, load_viewer
 
 STEPS = 60
