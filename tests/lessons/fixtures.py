@@ -5,7 +5,13 @@ from pathlib import Path
 import msgspec
 
 from everloop.app import PROJECTIONS, Engine
-from everloop.lessons.model.commands import GiveFeedback, ProposeLesson, RecordVerdict, UseLesson
+from everloop.lessons.model.commands import (
+    GiveFeedback,
+    HearWords,
+    ProposeLesson,
+    RecordVerdict,
+    UseLesson,
+)
 from everloop.lessons.model.events import MemoryEvidence, Narrative
 from everloop.lessons.model.lifecycle import Status
 from everloop.lessons.service import LessonService, Promotion, ProposalResult
@@ -69,6 +75,19 @@ class LessonHarness:
     ) -> Status:
         """Give feedback; returns the status afterwards."""
         return self.lessons.feedback(GiveFeedback(lesson_id, up, signal), by=by).status
+
+    def relay(
+        self, words: str, *, by: Context = HELPER, lesson_id: str = "les-1", signal: str = ""
+    ) -> Status:
+        """Relay praise in words that the hook of the host hears the user say."""
+        self.hear(words, by=by)
+        return self.lessons.feedback(
+            GiveFeedback(lesson_id, True, signal, words=words), by=by
+        ).status
+
+    def hear(self, words: str, *, by: Context = HELPER) -> None:
+        """The hook of a host hears the user say something."""
+        self.engine.do(HearWords(by.actor.removeprefix("agent:"), by.session, words), by=by)
 
     def verdict(
         self, *, passed: bool, by: Context = ENGINE, lesson_id: str = "les-1", digest: str = ""

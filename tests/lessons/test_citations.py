@@ -10,7 +10,7 @@ from everloop.lessons.crew.commands import EnlistEntry
 from everloop.lessons.crew.events import Persona
 from everloop.lessons.model.commands import DiscardLesson, SupersedeLesson
 from everloop.lessons.model.events import MemoryEvidence
-from everloop.log.integrity.rebuild import rebuild
+from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.memory.model.commands import (
     DemoteItem,
     GrantAudience,
@@ -127,7 +127,7 @@ def test_rebuilt_citation_counts_equal_the_live_ones(harness: LessonHarness) -> 
         harness.propose(name, by=USER, lesson_id=f"les-of-{name}")
     discard(harness, "les-of-mem-2")
     before = counts(harness), counts(harness, "mem-2")
-    rebuild(harness.log)
+    rebuild_projections(harness.log)
     assert (counts(harness), counts(harness, "mem-2")) == before
     assert before == (CitationCounts(1, 1), CitationCounts())
 

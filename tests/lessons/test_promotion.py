@@ -14,6 +14,7 @@ from everloop.lessons.model.commands import (
     DemoteLesson,
     DiscardLesson,
     EditLesson,
+    GiveFeedback,
     PromoteLesson,
     UseLesson,
     WithdrawFeedback,
@@ -22,7 +23,7 @@ from everloop.lessons.model.events import LessonPromoted, MemoryEvidence, Promot
 from everloop.lessons.model.lifecycle import Status
 from everloop.lessons.settings import LessonSettings
 from everloop.log import Context
-from everloop.log.integrity.rebuild import rebuild
+from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.memory.model.commands import RememberItem, ReviseItem
 from everloop.settings import Settings
 
@@ -112,9 +113,84 @@ def test_an_agents_praise_does_not_count_until_the_user_trusts_it(harness: Lesso
     harness.use()
     harness.narrate()
     harness.wait(24)
-    harness.thumb(up=True, by=HELPER, signal="relayed")
+    harness.relay("That works well.", signal="before")
     assert harness.promote().reasons == ("missing-external-signal-sources",)
     harness.lessons.trust("b", by=USER)
+    assert not harness.promote().passed
+    harness.relay("That works well.", signal="after")
+    assert harness.promote().passed
+
+
+@pytest.mark.promise("P-LES-1")
+@pytest.mark.parametrize(
+    ("said", "quoted"),
+    [
+        ("", "That works well."),
+        ("Now do the next one.", "That works well."),
+        ("That works well.", ""),
+        ("That works well.", "w"),
+        ("It works, thanks.", "works"),
+    ],
+)
+def test_praise_that_a_trusted_host_invents_is_no_support(
+    harness: LessonHarness, said: str, quoted: str
+) -> None:
+    harness.lessons.trust("b", by=USER)
+    harness.ready()
+    harness.lessons.withdraw(WithdrawFeedback("les-1", "praise"), by=USER)
+    harness.hear(said)
+    harness.lessons.feedback(GiveFeedback("les-1", True, "made-up", words=quoted), by=HELPER)
+    assert harness.codes() == ["missing-external-signal-sources"]
+
+
+def test_praise_counts_only_in_words_said_to_that_host_after_the_text_was_written(
+    harness: LessonHarness,
+) -> None:
+    for host in ("a", "b"):
+        harness.lessons.trust(host, by=USER)
+    harness.hear("That works well.")
+    harness.hear("This is exactly right.", by=AGENT)
+    harness.ready()
+    harness.lessons.withdraw(WithdrawFeedback("les-1", "praise"), by=USER)
+    for words in ("That works well.", "This is exactly right."):
+        harness.lessons.feedback(GiveFeedback("les-1", True, words, words=words), by=HELPER)
+    assert harness.codes() == ["missing-external-signal-sources"]
+    harness.relay("Perfect,  that\nworks now.")
+    assert harness.codes() == []
+
+
+@pytest.mark.promise("P-LES-1")
+def test_a_host_promotes_one_lesson_a_day_that_the_user_did_not_look_at(
+    harness: LessonHarness,
+) -> None:
+    harness.lessons.trust("b", by=USER)
+    names = [f"les-{number}" for number in range(60)]
+    for name in names:
+        harness.remember(f"mem-of-{name}")
+        harness.propose(f"mem-of-{name}", lesson_id=name)
+        harness.use(name)
+        harness.narrate(name)
+        harness.relay(f"{name} works well.", lesson_id=name)
+    harness.wait(24)
+    assert [name for name in names if harness.promote(name).passed] == names[:1]
+    assert harness.codes(names[1]) == ["missing-external-signal-sources"]
+    harness.lessons.activate(names[9], by=USER)
+    assert harness.promote(names[9]).passed
+    harness.wait(24)
+    assert [name for name in names[1:5] if harness.promote(name).passed] == names[1:2]
+
+
+def test_at_a_terminal_the_user_cites_a_memory_of_the_same_session(
+    harness: LessonHarness,
+) -> None:
+    at_terminal = Context(session="cli-1")
+    harness.remember(by=at_terminal)
+    harness.propose("mem-1", by=at_terminal)
+    assert "cited-memory-own-session" not in harness.codes()
+    harness.use()
+    harness.narrate()
+    harness.verdict(passed=True)
+    harness.wait(24)
     assert harness.promote().passed
 
 
@@ -125,7 +201,7 @@ def test_a_promotion_on_relayed_praise_ends_when_the_trust_is_revoked(
     harness.lessons.trust("b", by=USER)
     harness.ready()
     harness.lessons.withdraw(WithdrawFeedback("les-1", "praise"), by=USER)
-    harness.thumb(up=True, by=HELPER, signal="relayed")
+    harness.relay("That works well.", signal="relayed")
     assert harness.promote().passed
     harness.promoted("les-2")
     harness.lessons.distrust("b", by=USER)
@@ -174,7 +250,7 @@ def test_a_verdict_of_the_agents_own_runner_is_a_claim(harness: LessonHarness) -
     [
         (USER, "user", None),
         (USER, "global", None),
-        (USER, "project:x", "cited-memory-out-of-scope"),
+        (USER, "project:x", "cited-memory-not-found"),
         (AGENT, "user", "cited-memory-own-session"),
         (Context(actor="agent:a", session="s1/child"), "user", "cited-memory-own-session"),
         (Context(actor="agent:a"), "user", "cited-memory-own-session"),
@@ -369,7 +445,7 @@ def _detour_by_memory(harness: LessonHarness) -> None:
 def _detour_by_branch(harness: LessonHarness) -> None:
     head = harness.log.head
     harness.thumb(up=False)
-    harness.lessons.discard(DiscardLesson("les-1"), by=AGENT)
+    harness.lessons.discard(DiscardLesson("les-1"), by=USER)
     harness.log.rewind(head, actor="user")
 
 
@@ -441,7 +517,7 @@ def test_every_view_of_lessons_rebuilt_equals_the_live_one(
     slip = harness.propose(lesson_id="les-3")
     harness.log.purge([slip.position], reason="privacy", actor="user")
     live = _dumped(harness, view)
-    rebuild(harness.log, [view])
+    rebuild_projections(harness.log, [view])
     assert _dumped(harness, view) == live
 
 

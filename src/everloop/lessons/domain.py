@@ -9,7 +9,8 @@ from everloop.lessons.feedback.deciders import FEEDBACK_DECIDERS
 from everloop.lessons.feedback.projection import SessionManifestTable
 from everloop.lessons.model.commands import DemoteLesson
 from everloop.lessons.policies import when_memory_retired_demote_lessons
-from everloop.lessons.projections.hosts import HostTrustTable, PhaseTable
+from everloop.lessons.projections.gate_rules import GateRulesTable
+from everloop.lessons.projections.hosts import HeardWordsTable, HostTrustTable, PhaseTable
 from everloop.lessons.projections.lessons import LessonFtsIndex, LessonSignals, LessonTable
 from everloop.lessons.settings import LessonSettings
 from everloop.memory.model.events import Retired
@@ -26,7 +27,9 @@ LESSONS = Domain(
         LessonTable,
         LessonSignals,
         LessonFtsIndex,
+        GateRulesTable,
         HostTrustTable,
+        HeardWordsTable,
         PhaseTable,
         SessionManifestTable,
         CrewTable,

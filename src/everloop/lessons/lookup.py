@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from everloop.lessons.gate.case import GateCase
 from everloop.lessons.gate.case_queries import load_gate_cases
 from everloop.lessons.model.commands import (
+    GiveFeedback,
     NarrateLesson,
     PromoteLesson,
     ProposeLesson,
@@ -15,7 +16,7 @@ from everloop.lessons.model.commands import (
 from everloop.lessons.model.decision_context import CitedItem, DecisionLookup, Replacement
 from everloop.lessons.model.events import Evidence, MemoryEvidence
 from everloop.lessons.model.lifecycle import Status
-from everloop.lessons.projections.hosts import trusted_actors
+from everloop.lessons.projections.hosts import find_heard_words, trusted_actors
 from everloop.lessons.projections.queries import CURRENT_STATUS, NEWEST_STATUS
 from everloop.log import Command, Reader, visible
 from everloop.memory.browse.queries import current_grants, items_with_ids
@@ -32,6 +33,14 @@ def trust_lookup(reader: Reader, command: Command) -> DecisionLookup:
     return DecisionLookup(trusted=frozenset(trusted), trusted_at=trusted)
 
 
+def audience_lookup(reader: Reader, command: Command) -> DecisionLookup:
+    """The scopes that each principal may see."""
+    del command
+    return DecisionLookup(
+        audiences={grant.principal: grant.scopes for grant in current_grants(reader)}
+    )
+
+
 def evidence_lookup(reader: Reader, command: ProposeLesson | NarrateLesson) -> DecisionLookup:
     """The trusted hosts, the audiences, and the memories that the evidence names."""
     named = command.evidence if isinstance(command, ProposeLesson) else command.narrative.evidence
@@ -42,6 +51,11 @@ def evidence_lookup(reader: Reader, command: ProposeLesson | NarrateLesson) -> D
         audiences={grant.principal: grant.scopes for grant in current_grants(reader)},
         items=load_cited_items(reader, {_item_id(each) for each in named} - {""}),
     )
+
+
+def words_lookup(reader: Reader, command: GiveFeedback) -> DecisionLookup:
+    """Where doors heard the words that feedback quotes."""
+    return DecisionLookup(heard_at=find_heard_words(reader, command.words))
 
 
 def replacement_lookup(reader: Reader, command: SupersedeLesson) -> DecisionLookup:

@@ -8,7 +8,7 @@ from everloop.lessons.model.commands import DemoteLesson
 from everloop.lessons.model.lifecycle import Status
 from everloop.log import Fact, Reader, visible
 
-LET_GO = "a memory that it stood on was let go"
+MEMORY_RETIRED = "a memory that it cited was retired"
 
 
 def when_memory_retired_demote_lessons(reader: Reader, fact: Fact) -> list[DemoteLesson]:
@@ -17,7 +17,7 @@ def when_memory_retired_demote_lessons(reader: Reader, fact: Fact) -> list[Demot
     Also what is on trial for another reason by now: that one may be taken back.
     """
     rows = reader.rows(_STOOD_ON, (fact.because[0], fact.position))
-    return [DemoteLesson(lesson_id, LET_GO, (fact.position,)) for (lesson_id,) in rows]
+    return [DemoteLesson(lesson_id, MEMORY_RETIRED, (fact.position,)) for (lesson_id,) in rows]
 
 
 _LATER = f"""

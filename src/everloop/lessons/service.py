@@ -13,6 +13,8 @@ import msgspec
 from everloop.completion import Declined
 from everloop.errors import NotFound, Unavailable
 from everloop.lessons.feedback.classifier import BUILT_IN_MODEL
+from everloop.lessons.feedback.pretrigger import may_contain_feedback
+from everloop.lessons.gate.checks import GLOBAL_SCOPE
 from everloop.lessons.gate.evidence import locate_quotes
 from everloop.lessons.gate.standing import (
     GateResult,
@@ -22,18 +24,21 @@ from everloop.lessons.gate.standing import (
     with_current_age,
 )
 from everloop.lessons.idempotent_requests import LESSON_TRACES
+from everloop.lessons.lesson_ids import content_lesson_id
 from everloop.lessons.model.commands import (
     ActivateLesson,
     DiscardLesson,
     DistrustHost,
     EditLesson,
     GiveFeedback,
+    HearWords,
     LogPhase,
     NarrateLesson,
     PromoteLesson,
     ProposeLesson,
     RecordVerdict,
     RefuseNarrative,
+    SetGateRules,
     SupersedeLesson,
     TrustHost,
     UseLesson,
@@ -51,14 +56,16 @@ from everloop.lessons.model.lifecycle import Status
 from everloop.lessons.model.state import LESSON, lesson_stream
 from everloop.lessons.narrative_writer import write_narrative
 from everloop.lessons.projections import queries
+from everloop.lessons.projections.gate_rules import recorded_rules
 from everloop.lessons.projections.hosts import HostTrust, PhaseEntry, host_trusts, task_phases
 from everloop.lessons.projections.queries import LessonPage, LessonView
 from everloop.lessons.projections.search import ScoredLesson, search_lessons
-from everloop.lessons.settings import LessonSettings
+from everloop.lessons.settings import GateRules, LessonSettings, plain_rules, strictest_rules
 from everloop.log import Command, CommandBus, Context, Fact, Log, Reader
 from everloop.log.idempotency import execute_once, id_for_request
 from everloop.log.model.record import from_microseconds
-from everloop.memory.model.decide import principal_of
+from everloop.memory.browse.queries import items_with_ids
+from everloop.memory.model.decide import ENGINE, principal_of
 from everloop.memory.model.scopes import OWNER, Viewer
 from everloop.memory.projections.queries import find_item as find_item
 from everloop.memory.projections.queries import load_viewer
@@ -91,6 +98,18 @@ class Promotion(msgspec.Struct, frozen=True):
     cited: tuple[str, ...] = ()
 
 
+class GateRulesView(msgspec.Struct, frozen=True):
+    """The rules of the gate in the settings and in the log, which may have none yet."""
+
+    settings: GateRules
+    log: GateRules | None
+
+    @property
+    def in_effect(self) -> GateRules:
+        """The strictest of both."""
+        return strictest_rules(self.settings, self.log)
+
+
 class LessonService:
     """Commands and queries on lessons, over one log."""
 
@@ -118,10 +137,11 @@ class LessonService:
         """Propose a lesson. An empty `lesson_id` gets a new id; quotes are looked up in memory."""
         command = msgspec.structs.replace(
             new,
-            lesson_id=new.lesson_id or self._lesson_id(new, request_id),
+            lesson_id=new.lesson_id or self._lesson_id(new, by, request_id),
             evidence=self._locate(new.evidence, by),
         )
         receipt = execute_once(self._bus, command, LESSON_TRACES, by=by, request_id=request_id)
+        self.record_rules()
         created = any(isinstance(fact.event, LessonProposed) for fact in receipt.facts)
         with self.log.reading() as reader:
             lesson = queries.find_lesson(reader, load_viewer(reader, OWNER), command.lesson_id)
@@ -134,6 +154,15 @@ class LessonService:
             withheld,
             lesson.position,
         )
+
+    def scope_of_evidence(self, evidence: tuple[Evidence, ...], *, by: Context) -> str:
+        """The scope that the cited memories share, as far as the actor sees them; else `user`."""
+        named = {each.item_id for each in evidence if isinstance(each, MemoryEvidence)}
+        with self.log.reading() as reader:
+            found = items_with_ids(reader, _asker(reader, by.actor), sorted(named)) if named else []
+        scopes = {item.scope for item in found}
+        narrow = scopes - {GLOBAL_SCOPE} or scopes
+        return narrow.pop() if len(narrow) == 1 else "user"
 
     def edit(self, change: EditLesson, *, by: Context, request_id: str | None = None) -> LessonView:
         """Edit its text; a promoted lesson becomes active again."""
@@ -206,6 +235,7 @@ class LessonService:
         The gate decides from facts, inside the transaction. A refusal is recorded as well.
         """
         self.find(by.actor, lesson_id)
+        self.record_rules()
         command = PromoteLesson(lesson_id)
         receipt = execute_once(self._bus, command, LESSON_TRACES, by=by, request_id=request_id)
         for fact in receipt.facts:
@@ -285,6 +315,20 @@ class LessonService:
             who = _asker(reader, principal)
             return stale_lessons(reader, who, self.settings, self._clock.now())
 
+    def gate_rules(self) -> GateRulesView:
+        """The rules of the gate: in the settings, in the log, and in effect."""
+        with self.log.reading() as reader:
+            return GateRulesView(plain_rules(self.settings), recorded_rules(reader))
+
+    def adopt_rules(self, *, by: Context) -> bool:
+        """Take the settings' rules into the log, which only the user may; True if they changed."""
+        return bool(self._bus.do(SetGateRules(plain_rules(self.settings)), by=by).facts)
+
+    def record_rules(self) -> None:
+        """Record the settings' rules in the log, if it has none."""
+        if self.gate_rules().log is None:
+            self.adopt_rules(by=Context(actor=ENGINE))
+
     # -- hosts and tasks ---------------------------------------------------------------------------
 
     def hosts(self) -> list[HostTrust]:
@@ -300,14 +344,20 @@ class LessonService:
         """Revoke that trust, with everything that depended on it; True if it was trusted."""
         return bool(self._bus.do(DistrustHost(host), by=by).facts)
 
+    def hear(self, host: str, text: str, *, by: Context, short_words: int) -> bool:
+        """Record what the user said to a trusted host, if it may be feedback; True if recorded."""
+        if not may_contain_feedback(text, short_words=short_words):
+            return False
+        return bool(self._bus.do(HearWords(host, by.session, text), by=by).facts)
+
     def log_phase(self, command: LogPhase, *, by: Context) -> bool:
         """Record that a host reached a phase of its task; True if that is new."""
         return bool(self._bus.do(command, by=by).facts)
 
-    def task_phases(self, task_id: str) -> list[PhaseEntry]:
-        """The phases that a task has reached."""
+    def task_phases(self, task_id: str, actor: str = "") -> list[PhaseEntry]:
+        """The phases that a task has reached; with an actor, those that it logged itself."""
         with self.log.reading() as reader:
-            return task_phases(reader, task_id)
+            return task_phases(reader, task_id, actor)
 
     # -- helpers -----------------------------------------------------------------------------------
 
@@ -338,16 +388,20 @@ class LessonService:
         if lesson is None or not lesson.refused:
             return None
         written_at = from_microseconds(self.log.record(lesson.words_at).recorded_us)
-        reasons = with_current_age(lesson.refused, self._clock.now() - written_at, self.settings)
+        age, rules = self._clock.now() - written_at, self.gate_rules().in_effect
+        reasons = with_current_age(lesson.refused, age, rules)
         return Promotion(lesson_id, False, lesson.status, lesson.status, reasons=reasons)
 
-    def _lesson_id(self, new: ProposeLesson, request_id: str | None) -> str:
+    def _lesson_id(self, new: ProposeLesson, by: Context, request_id: str | None) -> str:
         """A new id; the same request, pack entry or source entry always gets the same one."""
+        parts: tuple[str, ...] = ()
         if new.author == "pack" and new.external_id:
-            return _derived_id("pack", new.pack_id, new.external_id)
-        if new.source is not None:
-            return _derived_id(new.source.kind, new.source.digest, new.description, new.body)
-        return id_for_request(self._ids, "les", request_id)
+            parts = ("pack", new.pack_id, new.external_id)
+        elif new.source is not None:
+            parts = (new.source.kind, new.source.digest, new.description, new.body)
+        if not parts:
+            return id_for_request(self._ids, "les", request_id)
+        return content_lesson_id(self.log, by.actor, parts, plain=_plain_id(*parts))
 
     def _locate(self, evidence: tuple[Evidence, ...], by: Context) -> tuple[Evidence, ...]:
         if not evidence:
@@ -381,5 +435,6 @@ def _asker(reader: Reader, principal: str) -> Viewer:
     return load_viewer(reader, principal_of(principal))
 
 
-def _derived_id(*parts: str) -> str:
+def _plain_id(*parts: str) -> str:
+    """The id without a key that earlier versions gave."""
     return f"les-{hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:24]}"

@@ -22,9 +22,41 @@ class GateRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     origins_min: Annotated[
         int, Meta(ge=1, description="Minimum number of different sessions that used it.")
     ] = 2
+    relayed_per_day_max: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Most lessons a day that praise relayed by one host promotes without a look"
+            " by the user.",
+        ),
+    ] = 1
     citations_min: Annotated[
         int, Meta(ge=1, description="Minimum number of cited memories that pass every check.")
     ] = 1
+
+    def is_looser(self, other: "GateRules", name: str) -> bool:
+        """Whether the threshold of this name lets more pass here than in the other rules."""
+        here, there = getattr(self, name), getattr(other, name)
+        return bool(here > there if name.endswith("_max") else here < there)
+
+
+RULE_NAMES = tuple(field.name for field in msgspec.structs.fields(GateRules))
+
+
+def plain_rules(rules: GateRules) -> GateRules:
+    """The thresholds alone, without what else a section of the settings holds."""
+    return GateRules(**{name: getattr(rules, name) for name in RULE_NAMES})
+
+
+def strictest_rules(rules: GateRules, others: GateRules | None) -> GateRules:
+    """For each threshold the stricter one of two; `others` are those of the log, if it has any."""
+    if others is None:
+        return rules
+    stricter = {
+        name: getattr(others if rules.is_looser(others, name) else rules, name)
+        for name in RULE_NAMES
+    }
+    return GateRules(**stricter)
 
 
 class LessonSettings(GateRules, frozen=True, forbid_unknown_fields=True):

@@ -5,7 +5,13 @@ import pytest
 from tests.lessons.fixtures import AGENT, HELPER, SHORT, USER, LessonHarness
 
 from everloop.errors import Conflict, Forbidden
-from everloop.lessons.model.commands import DiscardLesson, EditLesson, GiveFeedback, ProposeLesson
+from everloop.lessons.model.commands import (
+    DiscardLesson,
+    EditLesson,
+    GiveFeedback,
+    ProposeLesson,
+    SupersedeLesson,
+)
 from everloop.lessons.model.lifecycle import Status
 from everloop.log import Context
 from everloop.memory.model.commands import DemoteItem, RememberItem, RetireItem
@@ -33,7 +39,7 @@ def test_a_promotion_ends_with_the_memory_it_depends_on_and_returns_with_it(
     harness.promoted()
     retired = harness.engine.do(RetireItem("mem-of-les-1", "it was wrong"), by=USER).position
     assert harness.status() is Status.ACTIVE
-    assert harness.lessons.find("user", "les-1").note == "a memory that it stood on was let go"
+    assert harness.lessons.find("user", "les-1").note == "a memory that it cited was retired"
     assert not harness.promote().passed
     harness.log.retract([retired], reason="it was right", actor="user")
     assert harness.status() is Status.PROMOTED
@@ -43,7 +49,7 @@ def test_a_discarded_lesson_stays_discarded_when_its_memory_is_retired(
     harness: LessonHarness,
 ) -> None:
     harness.promoted()
-    harness.lessons.discard(DiscardLesson("les-1"), by=AGENT)
+    harness.lessons.discard(DiscardLesson("les-1"), by=USER)
     harness.engine.do(RetireItem("mem-of-les-1", "it was wrong"), by=USER)
     assert harness.status() is Status.DISCARDED
 
@@ -118,6 +124,26 @@ def test_claiming_a_packs_id_first_does_not_control_what_the_user_installs(
     assert harness.lessons.find("user", squatted).body == PACKED.body
 
 
+# -- what stands is withdrawn ----------------------------------------------------------------------
+
+
+@pytest.mark.promise("P-LES-4")
+@pytest.mark.parametrize("by", [AGENT, HELPER])
+@pytest.mark.parametrize("status", [Status.ACTIVE, Status.PROMOTED])
+def test_no_untrusted_host_withdraws_what_the_user_or_the_gate_approved(
+    harness: LessonHarness, by: Context, status: Status
+) -> None:
+    harness.promoted()
+    harness.propose(lesson_id="les-2", by=by)
+    if status is Status.ACTIVE:  # blame is heard from everybody, and is no way round
+        harness.thumb(up=False, by=by, signal="harm")
+    with pytest.raises(Forbidden, match=f"may not retire 'les-1', which is {status}"):
+        harness.lessons.discard(DiscardLesson("les-1", force=True), by=by)
+    with pytest.raises(Forbidden, match=f"may not retire 'les-1', which is {status}"):
+        harness.lessons.supersede(SupersedeLesson("les-1", "les-2", force=True), by=by)
+    assert harness.status() is status
+
+
 # -- what a trusted host may not do ----------------------------------------------------------------
 
 
@@ -153,9 +179,9 @@ def test_praise_relayed_by_the_session_that_wrote_the_lesson_is_no_support(
     below = Context(actor=AGENT.actor, session=f"{AGENT.session}/sub")
     unknown = Context(actor=AGENT.actor)
     for number, by in enumerate((AGENT, below, unknown)):
-        harness.thumb(up=True, by=by, signal=f"mine-{number}")
+        harness.relay("That works well.", by=by, signal=f"mine-{number}")
         assert harness.codes() == ["missing-external-signal-sources"]
-    harness.thumb(up=True, by=LATER, signal="later")
+    harness.relay("That works well.", by=LATER, signal="later")
     assert harness.promote().passed
 
 

@@ -12,7 +12,6 @@ import pytest
 from tests.lessons.attacks.schemes import SCHEMES, WRAPPINGS, Plot
 from tests.lessons.fixtures import USER, LessonHarness
 
-from everloop.lessons.model.commands import GiveFeedback
 from everloop.lessons.model.events import LessonPromoted, LessonSeeded
 from everloop.log import Context
 from everloop.log.model.record import fact_of
@@ -36,7 +35,6 @@ CODES = {
     "observed-confidence-without-evidence-refs",
     "missing-memory-citation",
     "cited-memory-not-found",
-    "cited-memory-out-of-scope",
     "cited-memory-not-older",
     "cited-memory-own-session",
     "failed-verdict",
@@ -100,8 +98,10 @@ class Honest(Plot):
                 self.harness.verdict(passed=True, by=USER, lesson_id=self.lesson)
             case _:
                 relay = Context(actor="agent:trusted", session="s7")
-                heard = GiveFeedback(self.lesson, True, "heard")
-                self.harness.lessons.feedback(heard, by=relay)
+                self.harness.relay(
+                    f"{self.lesson} works well.", by=relay, lesson_id=self.lesson, signal="heard"
+                )
+                self.harness.lessons.activate(self.lesson, by=USER)
 
 
 @pytest.mark.promise("P-LES-2")

@@ -21,7 +21,7 @@ from everloop.lessons.model.commands import ProposeLesson, TrustHost
 from everloop.lessons.model.events import LessonPromoted, Narrative
 from everloop.lessons.projections.queries import LessonView
 from everloop.log import Context, Draft
-from everloop.log.integrity.rebuild import rebuild
+from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.memory.model.commands import GrantAudience, RememberItem, RetireItem
 from everloop.memory.projections.citations import citation_links, user_citers
 from everloop.memory.projections.queries import load_viewer
@@ -210,5 +210,5 @@ def test_rebuilding_the_view_gives_the_same_rows(engine: Engine) -> None:
     engine.crew.revise(ReviseEntry("skill", "deploy", Skill("Ships it well", "b")), by=USER)
     engine.crew.change_status(ArchiveEntry("skill", "deploy", force=True), by=USER)
     before = engine.crew.find_entry("user", "skill", "deploy")
-    rebuild(engine.log, ["crew_book"])
+    rebuild_projections(engine.log, ["crew_book"])
     assert engine.crew.find_entry("user", "skill", "deploy") == before

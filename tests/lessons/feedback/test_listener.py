@@ -280,14 +280,25 @@ def test_a_different_text_under_a_known_turn_id_means_a_recycled_session(
     assert len(harness.facts(SentimentAbstained)) == len(harness.facts(FeedbackGiven)) == 1
 
 
-def test_a_second_signal_within_the_cooldown_is_dropped(harness: FeedbackHarness) -> None:
-    harness.script(answer(), answer(), answer())
-    harness.hear(turn())
+def test_praise_within_the_cooldown_is_dropped(harness: FeedbackHarness) -> None:
+    praise = answer("les-1", "positive")
+    harness.script(praise, praise, praise)
+    harness.hear(turn("that's right", "t-1"))
     harness.stage.clock.tick(seconds=59)
-    assert harness.hear(turn("that's wrong again", "t-2")).reasons == ("cooldown: les-1",)
+    assert harness.hear(turn("that's right again", "t-2")).reasons == ("cooldown: les-1",)
     harness.stage.clock.tick(seconds=1)
-    assert harness.hear(turn("that's still wrong", "t-3")).kind == "heard"
+    assert harness.hear(turn("that's right still", "t-3")).kind == "heard"
     assert len(harness.facts(FeedbackGiven)) == 2
+
+
+def test_blame_within_the_cooldown_of_praise_or_blame_is_not_dropped(
+    harness: FeedbackHarness,
+) -> None:
+    harness.script(answer("les-1", "positive"), answer(), answer())
+    harness.hear(turn("that's right", "t-1"))
+    assert harness.hear(turn("that's wrong after all", "t-2")).kind == "heard"
+    assert harness.hear(turn("that's wrong again", "t-3")).kind == "heard"
+    assert [fact.event.helpful for fact in harness.facts(FeedbackGiven)] == [True, False, False]
 
 
 def test_another_session_does_not_share_the_cooldown(harness: FeedbackHarness) -> None:

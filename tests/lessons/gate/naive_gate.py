@@ -38,7 +38,9 @@ class NaiveLesson:
     words: list[Wording]
     cites: set[str]
     uses: set[tuple[str, str, str, str]] = field(default_factory=set[tuple[str, str, str, str]])
-    praise: list[tuple[str, Context, str]] = field(default_factory=list[tuple[str, Context, str]])
+    praise: list[tuple[str, Context, str, bool]] = field(
+        default_factory=list[tuple[str, Context, str, bool]]
+    )
     blame: set[str] = field(default_factory=set[str])
     verdicts: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
     told: tuple[str, str, bool] | None = None
@@ -79,8 +81,8 @@ class NaiveWorld:
         if any(wording.by.actor == "user" for wording in lesson.words):
             return False
         return any(
-            text == lesson.text and (by.actor == "user" or self._passed_on(lesson, by))
-            for _, by, text in lesson.praise
+            text == lesson.text and (by.actor == "user" or (heard and self._passed_on(lesson, by)))
+            for _, by, text, heard in lesson.praise
         )
 
     def _passed_on(self, lesson: NaiveLesson, by: Context) -> bool:
@@ -99,6 +101,7 @@ class NaiveWorld:
                 _same(hand, wording.by)
                 for hand in self._hands(item)
                 for wording in lesson.words
+                if hand.actor != "user"
             )
         )  # fmt: skip
 

@@ -13,6 +13,7 @@ from everloop.lessons.gate.case import (
     GateCase,
     LessonUse,
     NarrativeRecord,
+    RelayedPromotion,
     VerdictRecord,
 )
 from everloop.lessons.gate.checks import checks, grounds, valid_citations, violations
@@ -129,6 +130,22 @@ def test_the_age_is_not_rounded_up() -> None:
     assert age.violations[0].satisfied_by == "wait until 2026-05-02 12:00 UTC"
 
 
+def test_a_text_dated_ahead_of_the_clock_has_no_age_yet() -> None:
+    ahead = but(written_at=NOW + timedelta(days=6))
+    age = checks(ahead, RULES)[1]
+    assert age.fact == "its words are 0.0 h old"
+    assert told(ahead) == ["time-floor: age=0s < required=86400s"]
+
+
+def test_a_check_that_counts_has_its_numbers() -> None:
+    young = but(written_at=NOW - timedelta(hours=1), uses=GOOD.uses[:1])
+    _, age, uses, *_ = checks(young, RULES)
+    assert (age.count, age.required) == (3_600, 86_400)
+    assert age.ready_at == NOW + timedelta(hours=23)
+    assert (uses.count, uses.required) == (1, 3)
+    assert [check.title for check in (age, uses)] == ["Minimum age", "Used often enough"]
+
+
 def test_two_uses_are_too_few() -> None:
     few = but(uses=(GOOD.uses[0], GOOD.uses[2]))
     assert told(few) == ["insufficient-applied-count: observed=2 < required=3"]
@@ -159,15 +176,17 @@ def test_one_thumbs_down_blocks_by_any_actor_and_on_any_text(actor: str, digest:
         (FeedbackRecord(14, "old", True, "user"),),
         (FeedbackRecord(14, "d", True, "agent:a"),),
         (FeedbackRecord(14, "d", True, "agent:b"),),
-        (FeedbackRecord(14, "old", True, "agent:b", trusted_at=9),),
+        (FeedbackRecord(14, "old", True, "agent:b", trusted_at=9, heard_at=8),),
         (FeedbackRecord(14, "d", True, "agent:b", "s2"),),
-        (FeedbackRecord(14, "d", True, "agent:a", "s1", trusted_at=9),),
-        (FeedbackRecord(14, "d", True, "agent:a", "s1/x", trusted_at=9),),
-        (FeedbackRecord(14, "d", True, "agent:a", trusted_at=9),),
-        (FeedbackRecord(14, "d", True, "agent:b", "s1", trusted_at=9),),
+        (FeedbackRecord(14, "d", True, "agent:a", "s1", trusted_at=9, heard_at=8),),
+        (FeedbackRecord(14, "d", True, "agent:a", "s1/x", trusted_at=9, heard_at=8),),
+        (FeedbackRecord(14, "d", True, "agent:a", trusted_at=9, heard_at=8),),
+        (FeedbackRecord(14, "d", True, "agent:b", "s1", trusted_at=9, heard_at=8),),
+        (FeedbackRecord(14, "d", True, "agent:b", "s2", trusted_at=9),),
+        (FeedbackRecord(14, "d", True, "agent:b", "s2", heard_at=8),),
         (FeedbackRecord(14, "d", True, "engine"),),
         (FeedbackRecord(14, "d", True, "user", guessed=True),),
-        (FeedbackRecord(14, "d", True, "agent:b", "s2", trusted_at=9, guessed=True),),
+        (FeedbackRecord(14, "d", True, "agent:b", "s2", trusted_at=9, guessed=True, heard_at=8),),
     ],
 )
 def test_praise_counts_only_from_the_user_and_for_the_current_text(
@@ -180,7 +199,10 @@ def test_praise_counts_only_from_the_user_and_for_the_current_text(
 def test_praise_relayed_by_another_session_of_a_trusted_host_counts(
     actor: str, session: str
 ) -> None:
-    assert told(but(heard=(FeedbackRecord(14, "d", True, actor, session, trusted_at=9),))) == []
+    assert (
+        told(but(heard=(FeedbackRecord(14, "d", True, actor, session, trusted_at=9, heard_at=8),)))
+        == []
+    )
 
 
 def test_blame_inferred_by_a_model_blocks_like_any_other() -> None:
@@ -272,9 +294,9 @@ def test_an_observed_narrative_with_evidence_passes() -> None:
     [
         ({"position": 0}, "cited-memory-not-found: 'mem-1'"),
         ({"retired": True}, "cited-memory-retired: 'mem-1'"),
-        ({"retired": True, "scope": "project:x"}, "cited-memory-retired: 'mem-1'"),
-        ({"scope": "project:x"}, "cited-memory-out-of-scope: 'mem-1'"),
-        ({"restricted": True}, "cited-memory-out-of-scope: 'mem-1'"),
+        ({"retired": True, "scope": "project:x"}, "cited-memory-not-found: 'mem-1'"),
+        ({"scope": "project:x"}, "cited-memory-not-found: 'mem-1'"),
+        ({"restricted": True}, "cited-memory-not-found: 'mem-1'"),
         ({"changed_at": 10}, "cited-memory-not-older: 'mem-1'"),
         ({"hands": frozenset({Contributor("agent:a", "s1")})}, "cited-memory-own-session: 'mem-1'"),
         (
@@ -293,6 +315,17 @@ def test_a_cited_memory_that_fails_a_check_does_not_count(
     changes: dict[str, Any], expected: str
 ) -> None:
     assert told(but(cited=memory(**changes))) == [expected]
+
+
+@pytest.mark.promise("P-MEM-6")
+@pytest.mark.parametrize(
+    "changes",
+    [{"scope": "project:x"}, {"restricted": True}, {"scope": "project:x", "retired": True}],
+)
+def test_a_hidden_memory_is_answered_like_one_that_is_not_there(changes: dict[str, Any]) -> None:
+    hidden, missing = but(cited=memory(**changes)), but(cited=memory(position=0))
+    assert violations(hidden, RULES) == violations(missing, RULES)
+    assert checks(hidden, RULES) == checks(missing, RULES)
 
 
 @pytest.mark.parametrize(
@@ -322,7 +355,7 @@ def test_the_first_violation_of_each_cited_memory_is_reported_when_none_is_good(
     )
     gone = memory(item_id="mem-3", position=0)
     assert told(but(cited=(*own, *gone))) == [
-        "cited-memory-out-of-scope: 'mem-2'",
+        "cited-memory-not-found: 'mem-2'",
         "cited-memory-not-found: 'mem-3'",
     ]
 
@@ -380,20 +413,66 @@ def test_passed_checks_have_a_readable_fact() -> None:
     ]
 
 
+DAY = timedelta(days=1)
+RELAYED = (FeedbackRecord(14, "d", True, "agent:b", "s2", trusted_at=9, heard_at=8),)
+
+
+@pytest.mark.parametrize(
+    ("made", "passes"),
+    [
+        ((), True),
+        ((RelayedPromotion("agent:b", NOW - DAY),), True),
+        ((RelayedPromotion("agent:b", NOW - DAY + timedelta(seconds=1)),), False),
+        ((RelayedPromotion("agent:b", NOW),), False),
+        ((RelayedPromotion("agent:c", NOW),), True),
+    ],
+)
+def test_relayed_praise_promotes_one_lesson_a_day_for_each_host(
+    made: tuple[RelayedPromotion, ...], passes: bool
+) -> None:
+    case = but(heard=RELAYED, relayed=made)
+    assert (told(case) == []) == passes
+    assert told(msgspec.structs.replace(case, looked=True)) == []
+    assert told(msgspec.structs.replace(case, status=Status.PROMOTED)) == []
+    assert told(but(relayed=made)) == []
+    assert (told(case, GateRules(relayed_per_day_max=0)) == []) is False
+    assert told(case, GateRules(relayed_per_day_max=2)) == []
+
+
+def test_the_limit_on_relayed_praise_names_its_remedy() -> None:
+    case = but(heard=RELAYED, relayed=(RelayedPromotion("agent:b", NOW),))
+    [found] = violations(case, RULES)
+    assert "let the user look at it" in found.satisfied_by
+    [found] = violations(but(heard=()), RULES)
+    assert "let the user praise it" in found.satisfied_by
+
+
+@pytest.mark.parametrize(("actor", "fails"), [("user", False), ("agent:x", True)])
+def test_what_the_user_typed_is_evidence_whatever_the_session(actor: str, fails: bool) -> None:
+    case = but(
+        hands=frozenset({Contributor("user", "t1")}),
+        cited=memory(hands=frozenset({Contributor(actor, "t1")})),
+        tried=(VerdictRecord(20, "d", True, True),),
+    )
+    assert told(case) == (["cited-memory-own-session: 'mem-1'"] if fails else [])
+
+
 def test_a_promotion_depends_on_the_text_memory_praise_uses_and_narrative() -> None:
     assert grounds(GOOD, RULES) == (10, 3, 14, 11, 13, 12, 15)
 
 
 def test_a_promotion_depends_on_the_trust_behind_relayed_praise() -> None:
-    case = but(heard=(FeedbackRecord(14, "d", True, "agent:b", trusted_at=9),), words_at=12)
-    assert grounds(case, RULES)[:5] == (10, 12, 3, 14, 9)
+    case = but(
+        heard=(FeedbackRecord(14, "d", True, "agent:b", trusted_at=9, heard_at=8),), words_at=12
+    )
+    assert grounds(case, RULES)[:6] == (10, 12, 3, 14, 9, 8)
 
 
 def test_a_promotion_depends_on_the_minimum_support_and_on_the_users_own_first() -> None:
-    relayed = FeedbackRecord(16, "d", True, "agent:b", trusted_at=9)
+    relayed = FeedbackRecord(16, "d", True, "agent:b", trusted_at=9, heard_at=8)
     both = but(heard=(relayed, *GOOD.heard))
     assert grounds(both, RULES) == grounds(GOOD, RULES)
-    assert {14, 16, 9} <= set(grounds(both, GateRules(supports_min=2)))
+    assert {14, 16, 9, 8} <= set(grounds(both, GateRules(supports_min=2)))
 
 
 def test_a_promotion_does_not_depend_on_a_use_in_an_unknown_session_for_its_origins() -> None:
@@ -408,17 +487,6 @@ def test_facts_are_worded_in_singular_and_plural() -> None:
     assert facts[4:6] == ["0 supporting signals from outside", "used in 1 different session"]
     assert facts[8] == "the last verdict from outside failed"
     assert checks(GOOD, RULES)[4].fact == "1 supporting signal from outside"
-
-
-@pytest.mark.parametrize(
-    ("changes", "fact"),
-    [
-        ({"scope": "project:x"}, "'mem-1' is in scope project:x"),
-        ({"restricted": True}, "'mem-1' is restricted to some people"),
-    ],
-)
-def test_the_audience_of_a_cited_memory_is_reported(changes: dict[str, Any], fact: str) -> None:
-    assert violations(but(cited=memory(**changes)), RULES)[0].fact == fact
 
 
 def test_a_promotion_depends_on_the_minimum_of_uses() -> None:

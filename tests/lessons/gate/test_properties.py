@@ -34,8 +34,10 @@ from everloop.lessons.model.commands import (
 )
 from everloop.lessons.model.events import MemoryEvidence, Narrative
 from everloop.lessons.model.lifecycle import Status
+from everloop.lessons.settings import LessonSettings
 from everloop.log import Context
 from everloop.memory.model.commands import GrantAudience, RememberItem, RetireItem, ReviseItem
+from everloop.settings import Settings
 
 AGENTS = [
     Context(actor=actor, session=session)
@@ -59,7 +61,9 @@ class GateMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.harness = LessonHarness(Path(self.folder.name) / "harness")
+        # The limit on relayed praise has tests of its own.
+        many = Settings(lessons=LessonSettings(relayed_per_day_max=1_000))
+        self.harness = LessonHarness(Path(self.folder.name) / "harness", many)
         self.naive = NaiveWorld()
         self.steps = 0
         self.opened: set[str] = set()
@@ -173,11 +177,17 @@ class GateMachine(RuleBasedStateMachine):
     @rule(who=people, lesson=lessons, helpful=st.sampled_from([True, True, True, False]))
     def judge(self, who: Context, lesson: str, helpful: bool) -> None:
         """Somebody praises or blames it, the user or in their name."""
-        signal = f"sig-{self.steps}"
-        if self.tries(self.harness.lessons.feedback, GiveFeedback(lesson, helpful, signal), by=who):
+        signal, words = f"sig-{self.steps}", f"It works {self.steps} times."
+        heard = who.actor in self.naive.trusted and bool(who.session)
+        if who is not USER and self.steps % 3:
+            self.tries(self.harness.hear, words, by=who)
+        else:
+            heard = False
+        command = GiveFeedback(lesson, helpful, signal, words=words)
+        if self.tries(self.harness.lessons.feedback, command, by=who):
             known = self.naive.lessons[lesson]
             if helpful:
-                known.praise.append((signal, who, known.text))
+                known.praise.append((signal, who, known.text, heard))
             else:
                 known.blame.add(signal)
 

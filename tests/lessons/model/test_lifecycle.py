@@ -1,9 +1,20 @@
 """The lifecycle table is total, and repeating an operation changes nothing."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from everloop.errors import Conflict
-from everloop.lessons.model.lifecycle import TRANSITIONS, Impossible, Operation, Status, next_status
+from everloop.interfaces.cli.parsing.lesson_commands import SHOWN_AS
+from everloop.lessons.model.lifecycle import (
+    STATUS_LABELS,
+    TRANSITIONS,
+    Impossible,
+    Operation,
+    Status,
+    next_status,
+)
 
 ONCE = {  # operations that can be carried out one time, and what they lead to
     Operation.ACTIVATE: Status.ACTIVE,
@@ -56,3 +67,11 @@ def test_an_edit_blame_or_a_failure_makes_a_promoted_lesson_active_again(
 @pytest.mark.parametrize("operation", [Operation.PRAISE, Operation.WITHDRAW, Operation.PASS])
 def test_praise_changes_no_status(status: Status, operation: Operation) -> None:
     assert next_status(status, operation, "les-1") is status
+
+
+def test_statuses_have_the_same_words_on_the_command_line_and_on_the_web() -> None:
+    page = Path(__file__).parents[3] / "web" / "src" / "lib" / "lessons" / "lessons.svelte.ts"
+    shown = dict(re.findall(r"(\w+): \{ label: '([^']+)'", page.read_text()))
+    assert shown == {status.value: label for status, label in STATUS_LABELS.items()}
+    typed = {label.lower().replace(" ", "-"): status for status, label in STATUS_LABELS.items()}
+    assert {word: typed[word].value for word in SHOWN_AS} == SHOWN_AS

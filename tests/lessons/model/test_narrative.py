@@ -24,6 +24,24 @@ ANSWER: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("failure", "refused"),
+    [
+        ("Potential: the build may fail.", True),
+        ("The cache could become stale, which might break builds.", True),
+        ("The build failed because the cache could not be read.", False),
+        ("The build failed. It may have been stale for days.", False),
+        ("In May the cache was stale.", False),
+    ],
+)
+def test_a_narrative_marked_observed_that_only_speculates_is_refused(
+    failure: str, refused: bool
+) -> None:
+    observed = but(failure_mode=failure, confidence="observed", evidence=(QuoteEvidence("x"),))
+    assert bool(narrative_error(observed)) is refused
+    assert not narrative_error(but(failure_mode=failure, confidence="inferred"))
+
+
 def but(**changes: Any) -> Narrative:
     """A good narrative, but for these."""
     return msgspec.structs.replace(NARRATIVE, **changes)

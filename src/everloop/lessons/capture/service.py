@@ -15,6 +15,7 @@ from everloop.lessons.capture.commands import NoteEntry, NoteRead
 from everloop.lessons.capture.diff import EntryChange, changed_entries, new_entries
 from everloop.lessons.capture.entries import CaptureEntry, CaptureProblem, CaptureSource, ReadOffset
 from everloop.lessons.capture.state import SOURCE, SourceState, source_stream
+from everloop.lessons.lesson_ids import content_lesson_id
 from everloop.lessons.model.commands import ProposeLesson
 from everloop.lessons.model.events import Evidence, MemoryEvidence, QuoteEvidence, Source
 from everloop.lessons.model.state import LESSON, lesson_stream
@@ -107,7 +108,8 @@ class CaptureService:
     def _propose(self, origin: CaptureSource, change: EntryChange) -> ProposedEntry:
         entry = change.entry
         known = self.source(origin).entries.get(change.replaces)
-        lesson_id = f"les-{change.digest[:24]}"
+        named, plain = (origin.kind, change.digest), f"les-{change.digest[:24]}"
+        lesson_id = content_lesson_id(self._log, self._actor, named, plain=plain)
         replaces = known.lesson_id if known else ""
         exists = self._log.state(LESSON, lesson_stream(lesson_id)) is not None
         caught = ProposedEntry(
@@ -126,7 +128,7 @@ class CaptureService:
             source=Source(origin.kind, origin.name, change.digest),
             because=said_at,
         )
-        self._bus.do(proposal, by=by, request_id=f"capture-{change.digest}")
+        self._bus.do(proposal, by=by, request_id=f"capture-{lesson_id}")
         noted = NoteEntry(
             origin, entry.key, change.digest, entry.description, lesson_id, change.replaces
         )

@@ -25,6 +25,7 @@ from everloop.lessons.model.commands import (
     UseLesson,
     WithdrawFeedback,
 )
+from everloop.lessons.model.decision_context import lookup_of
 from everloop.lessons.model.events import (
     FeedbackGiven,
     FeedbackWithdrawn,
@@ -82,7 +83,9 @@ def give_feedback(
         session=asking.by.session,
     )
     blamed = [] if command.helpful else demotion_drafts(known, "it was reported as harmful")
-    return [lesson_draft(known, given, *command.because), *blamed]
+    heard_at = lookup_of(asking).heard_at.get(asking.by.actor, 0)
+    heard = (heard_at,) if command.helpful and heard_at > known.words_at else ()
+    return [lesson_draft(known, given, *command.because, *heard), *blamed]
 
 
 def withdraw_feedback(

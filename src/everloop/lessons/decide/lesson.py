@@ -34,7 +34,13 @@ from everloop.lessons.model.events import (
     MemoryEvidence,
     QuoteEvidence,
 )
-from everloop.lessons.model.lifecycle import LIVE_STATUSES, Operation, Status, next_status
+from everloop.lessons.model.lifecycle import (
+    APPROVED_STATUSES,
+    LIVE_STATUSES,
+    Operation,
+    Status,
+    next_status,
+)
 from everloop.lessons.model.state import PROTECTED_AUTHORS, Lesson, text_digest
 from everloop.log import DecisionContext, Draft, Event
 from everloop.memory.model.decide import ENGINE
@@ -44,6 +50,16 @@ from everloop.memory.model.scopes import OWNER, check_scope
 AUTHORS = ("user", "agent", "pack")
 DESCRIPTION_MAX = 1_024
 BODY_MAX = 50_000
+
+
+class ReplacementRefused(Conflict):
+    """One lesson cannot replace another. `code` is what hosts of loop-engine know."""
+
+    def __init__(self, message: str, code: str, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+
+
 _LESSON = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
@@ -326,34 +342,46 @@ def _check_words(description: str, body: str) -> None:
 def _check_replacement(lesson: Lesson, command: SupersedeLesson, asking: DecisionContext) -> None:
     replacement = lookup_of(asking).replacement
     if command.by == lesson.lesson_id:
-        raise Conflict(f"{lesson.lesson_id!r} cannot replace itself", hint="Name another lesson.")
+        raise ReplacementRefused(
+            f"{lesson.lesson_id!r} cannot replace itself", "self-reference", "Name another lesson."
+        )
     who = lookup_of(asking).asker(asking.by)
     if replacement is None or not may_see(who, replacement.scope, replacement.writer):
-        raise Conflict(
-            f"there is no lesson {command.by!r} to take its place", hint="Propose it first."
+        raise ReplacementRefused(
+            f"there is no lesson {command.by!r} to take its place",
+            "replacement-not-found",
+            "Propose it first.",
         )
     if replacement.status is Status.DISCARDED:
-        raise Conflict(
-            f"{command.by!r} was discarded", hint="Name a lesson that was not discarded."
+        raise ReplacementRefused(
+            f"{command.by!r} was discarded",
+            "replacement-discarded",
+            "Name a lesson that was not discarded.",
         )
     if lesson.lesson_id in replacement.chain:
-        raise Conflict(
+        raise ReplacementRefused(
             f"{command.by!r} was itself superseded by {lesson.lesson_id!r}, directly or not",
-            hint="Name a lesson outside this circle.",
+            "cycle-detected",
+            "Name a lesson outside this circle.",
         )
     if lesson.status is Status.SUPERSEDED:
-        raise Conflict(
+        raise ReplacementRefused(
             f"{lesson.lesson_id!r} was superseded by {lesson.superseded_by!r} already",
-            hint="Supersede that one instead.",
+            "already-superseded",
+            "Supersede that one instead.",
         )
 
 
 def _needs_force(lesson: Lesson, asking: DecisionContext, *, force: bool) -> bool:
     """Whether retiring the lesson needs force.
 
+    What is active or promoted was approved by the user or the gate: no untrusted host retires it.
+
     Raises:
-        Forbidden: it does, and the user did not force it.
+        Forbidden: it does, and the user did not force it; or the actor may not retire it.
     """
+    if lesson.status in APPROVED_STATUSES:
+        check_speaks_for_user(asking, f"retire {lesson.lesson_id!r}, which is {lesson.status}")
     if not lesson.protected:
         return False
     if not force:

@@ -54,12 +54,15 @@ def _check(command: WeighTurn, asking: DecisionContext) -> None:
 def _apply_cooldown(
     hearing: SessionTurns, command: WeighTurn, now_us: int
 ) -> tuple[tuple[Signal, ...], tuple[str, ...]]:
-    """The signals on lessons that are not in cooldown, and a reason for each of the others."""
+    """The signals on lessons that are not in cooldown, and a reason for each of the others.
+
+    Blame has no cooldown: it is never dropped.
+    """
     since_us = now_us - int(command.cooldown_s * MICROSECONDS)
     fresh: list[Signal] = []
     cooling: list[str] = []
     for signal in command.signals:
-        if hearing.signalled_us.get(signal.lesson_id, since_us) > since_us:
+        if signal.helpful and hearing.signalled_us.get(signal.lesson_id, since_us) > since_us:
             cooling.append(f"{COOLDOWN}: {signal.lesson_id}")
         else:
             fresh.append(signal)

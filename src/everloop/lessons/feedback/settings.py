@@ -20,7 +20,12 @@ class FeedbackSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(ge=0.0, description="Minimum confidence of the judge about which lesson is meant."),
     ] = 0.8
     cooldown_s: Annotated[
-        float, Meta(ge=0.0, description="Seconds between two signals of a session on one lesson.")
+        float,
+        Meta(
+            ge=0.0,
+            description="Seconds after a signal of a session in which praise of the same lesson"
+            " does not count; blame always counts.",
+        ),
     ] = 60.0
     interrupt_within_s: Annotated[
         float,

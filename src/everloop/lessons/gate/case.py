@@ -5,6 +5,7 @@ from datetime import datetime
 import msgspec
 
 from everloop.lessons.model.lifecycle import Status
+from everloop.lessons.settings import GateRules
 
 
 class Contributor(msgspec.Struct, frozen=True):
@@ -27,7 +28,8 @@ class FeedbackRecord(msgspec.Struct, frozen=True):
     """Feedback that was not withdrawn.
 
     `session` is the run of the host that relayed it, and `trusted_at` the position at which the
-    user trusted that host; 0 if they do not. `guessed`: a model inferred it from a message.
+    user trusted that host; 0 if they do not. `heard_at` is where a door heard the user say the
+    words that it quotes; 0 if none did. `guessed`: a model inferred it from a message.
     """
 
     position: int
@@ -37,6 +39,7 @@ class FeedbackRecord(msgspec.Struct, frozen=True):
     session: str = ""
     trusted_at: int = 0
     guessed: bool = False
+    heard_at: int = 0
 
 
 class VerdictRecord(msgspec.Struct, frozen=True):
@@ -73,11 +76,19 @@ class CitedMemory(msgspec.Struct, frozen=True):
     hands: frozenset[Contributor] = frozenset()
 
 
+class RelayedPromotion(msgspec.Struct, frozen=True):
+    """A promotion of another lesson that depends on praise relayed by a host."""
+
+    actor: str
+    at: datetime
+
+
 class GateCase(msgspec.Struct, frozen=True):
     """Everything that the gate may know of a lesson.
 
     `written_at` and `words_at` are the time and the position of its current text; `hands` are all
-    who wrote it, and the user as well if it claims to be the user's.
+    who wrote it, and the user as well if it claims to be the user's. `looked`: the user activated
+    the current text in person. `rules` are those of the log, None if it has none.
     """
 
     lesson_id: str
@@ -94,3 +105,6 @@ class GateCase(msgspec.Struct, frozen=True):
     tried: tuple[VerdictRecord, ...] = ()
     told: NarrativeRecord | None = None
     cited: tuple[CitedMemory, ...] = ()
+    looked: bool = False
+    relayed: tuple[RelayedPromotion, ...] = ()
+    rules: GateRules | None = None

@@ -17,9 +17,12 @@ from everloop.lessons.gate.case import (
     GateCase,
     LessonUse,
     NarrativeRecord,
+    RelayedPromotion,
     VerdictRecord,
 )
+from everloop.lessons.model.events import LessonActivated
 from everloop.lessons.model.lifecycle import Status
+from everloop.lessons.projections.gate_rules import recorded_rules
 from everloop.lessons.projections.hosts import trusted_actors
 from everloop.lessons.projections.queries import CURRENT_STATUS, CURRENT_TEXT, WITHDRAWN
 from everloop.log import Reader, visible
@@ -45,6 +48,7 @@ def load_gate_cases(reader: Reader, positions: Sequence[int], now: datetime) -> 
         for row in reader.rows(_NARRATIVES, (wanted,))
     }
     cited, hands = _cited_memories(reader, wanted), _writers(reader, wanted)
+    relayed, rules = _relayed_promotions(reader), recorded_rules(reader)
     rows = {row[0]: row for row in reader.rows(_LESSONS, (wanted,))}
     return [
         GateCase(
@@ -62,9 +66,23 @@ def load_gate_cases(reader: Reader, positions: Sequence[int], now: datetime) -> 
             tried=tuple(tried.get(at, ())),
             told=told.get(at),
             cited=tuple(cited.get(at, ())),
+            looked=bool(rows[at][7]),
+            relayed=tuple(made for lesson, made in relayed if lesson != at),
+            rules=rules,
         )
         for at in positions
         if at in rows
+    ]
+
+
+def _relayed_promotions(reader: Reader) -> list[tuple[int, RelayedPromotion]]:
+    """The lessons that praise relayed by a trusted host promoted, each with its promotion."""
+    trusted = msgspec.json.encode(sorted(trusted_actors(reader))).decode()
+    if trusted == "[]":
+        return []
+    return [
+        (lesson, RelayedPromotion(actor, from_microseconds(at)))
+        for lesson, actor, at in reader.rows(_RELAYED, (trusted,))
     ]
 
 
@@ -74,7 +92,14 @@ def _feedback(reader: Reader, wanted: str) -> RowsByLesson[FeedbackRecord]:
         (
             row[1],
             FeedbackRecord(
-                row[0], row[2], bool(row[3]), row[4], row[5], trusted.get(row[4], 0), bool(row[6])
+                position=row[0],
+                digest=row[2],
+                helpful=bool(row[3]),
+                actor=row[4],
+                session=row[5],
+                trusted_at=trusted.get(row[4], 0),
+                guessed=bool(row[6]),
+                heard_at=row[7] or 0,
             ),
         )
         for row in reader.rows(_FEEDBACK, (wanted,))
@@ -137,7 +162,10 @@ def _group(pairs: Iterable[tuple[Any, T]]) -> RowsByLesson[T]:
 
 # `j` are the positions of the wanted lessons; CROSS JOIN fixes the loop order of SQLite.
 _LESSONS = f"""
-SELECT l.position, l.lesson_id, ({CURRENT_STATUS}), l.scope, t.position, t.recorded_at, t.digest
+SELECT l.position, l.lesson_id, ({CURRENT_STATUS}), l.scope, t.position, t.recorded_at, t.digest,
+    EXISTS (SELECT 1 FROM lesson_statuses a CROSS JOIN log w ON w.position = a.position
+        WHERE a.lesson = l.position AND a.position > t.position AND w.actor = '{OWNER}'
+        AND w.kind = '{LessonActivated.wire}' AND {visible("a")})
 FROM json_each(?) j CROSS JOIN lessons l ON l.position = j.value
 JOIN lesson_texts t ON t.position = ({CURRENT_TEXT}) WHERE {visible("l")}
 """  # noqa: S608 - our own conditions
@@ -151,9 +179,18 @@ SELECT u.position, u.lesson, u.digest, u.actor, u.session FROM json_each(?) j
 CROSS JOIN lesson_uses u ON u.lesson = j.value WHERE {visible("u")} ORDER BY u.position
 """  # noqa: S608 - our own condition
 _FEEDBACK = f"""
-SELECT f.position, f.lesson, f.digest, f.helpful, f.actor, f.session, f.channel = 'sentiment'
+SELECT f.position, f.lesson, f.digest, f.helpful, f.actor, f.session, f.channel = 'sentiment', (
+    SELECT w.position FROM log_because b CROSS JOIN host_words w ON w.position = b.source
+    WHERE b.dependant = f.position AND w.actor = f.actor AND {visible("w")} LIMIT 1)
 FROM json_each(?) j CROSS JOIN lesson_feedback f ON f.lesson = j.value
 WHERE {visible("f")} AND NOT {WITHDRAWN} ORDER BY f.position
+"""  # noqa: S608 - our own conditions
+_RELAYED = f"""
+SELECT s.lesson, f.actor, max(s.recorded_at) FROM lesson_feedback f
+CROSS JOIN log_because b ON b.source = f.position
+CROSS JOIN lesson_statuses s ON s.position = b.dependant
+WHERE f.helpful AND f.actor IN (SELECT value FROM json_each(?))
+AND s.status = '{Status.PROMOTED}' AND {visible("f")} AND {visible("s")} GROUP BY s.lesson, f.actor
 """  # noqa: S608 - our own conditions
 _VERDICTS = f"""
 SELECT v.position, v.lesson, v.digest, v.passed, v.outside FROM json_each(?) j

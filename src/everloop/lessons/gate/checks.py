@@ -6,20 +6,38 @@ What is unknown counts against the lesson.
 """
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
-from everloop.lessons.gate.case import CitedMemory, Contributor, GateCase, LessonUse
+from everloop.lessons.gate.case import (
+    CitedMemory,
+    Contributor,
+    FeedbackRecord,
+    GateCase,
+    LessonUse,
+)
 from everloop.lessons.model.lifecycle import Status
-from everloop.lessons.settings import GateRules
+from everloop.lessons.settings import GateRules, strictest_rules
 from everloop.memory.model.scopes import OWNER
 
 GLOBAL_SCOPE: Final = "global"
 TIME_FLOOR: Final = "time-floor"
 SPECULATIVE, OBSERVED = "speculative", "observed"
 _SECOND: Final = timedelta(seconds=1)
+_DAY: Final = timedelta(days=1)
+CHECK_TITLES: Final = {
+    "standing": "Still valid",
+    "age": "Minimum age",
+    "uses": "Used often enough",
+    "blame": "No negative feedback",
+    "support": "Independent confirmation",
+    "origins": "Used in several sessions",
+    "narrative": "Reason explained",
+    "citations": "Backed by memories",
+    "verdicts": "No failed test",
+}
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -32,11 +50,23 @@ class Violation(msgspec.Struct, frozen=True):
 
 
 class GateCheck(msgspec.Struct, frozen=True):
-    """The result of one check: the fact that it found, and its violations, if any."""
+    """The result of one check: the fact that it found, and its violations, if any.
+
+    A check that counts also has the count and the minimum; the age counts seconds, and `ready_at`
+    is when the text will be old enough.
+    """
 
     name: str
     fact: str
     violations: tuple[Violation, ...] = ()
+    count: int | None = None
+    required: int | None = None
+    ready_at: datetime | None = None
+
+    @property
+    def title(self) -> str:
+        """The requirement in words that people read, in every interface."""
+        return CHECK_TITLES[self.name]
 
     @property
     def passed(self) -> bool:
@@ -45,13 +75,17 @@ class GateCheck(msgspec.Struct, frozen=True):
 
 
 def checks(case: GateCase, rules: GateRules) -> tuple[GateCheck, ...]:
-    """The result of every check, passed or not, in a fixed order."""
-    return tuple(check(case, rules) for check in _CHECKS)
+    """The result of every check, passed or not, in a fixed order.
+
+    The strictest of these rules and those of the log count.
+    """
+    strictest = strictest_rules(rules, case.rules)
+    return tuple(check(case, strictest) for check in _CHECKS)
 
 
 def violations(case: GateCase, rules: GateRules) -> tuple[Violation, ...]:
     """Every violation that blocks a promotion; empty if the lesson may be promoted."""
-    return tuple(violation for check in _CHECKS for violation in check(case, rules).violations)
+    return tuple(violation for check in checks(case, rules) for violation in check.violations)
 
 
 def valid_citations(case: GateCase) -> tuple[CitedMemory, ...]:
@@ -61,17 +95,19 @@ def valid_citations(case: GateCase) -> tuple[CitedMemory, ...]:
 
 def grounds(case: GateCase, rules: GateRules) -> tuple[int, ...]:
     """The facts that a promotion depends on: if one is retracted, so is the promotion."""
+    strictest = strictest_rules(rules, case.rules)
+    supports = _supports(case, strictest)[: strictest.supports_min]
     found = [case.position, case.words_at]
     found += [memory.position for memory in valid_citations(case)]
-    found += [at for support in _supports(case)[: rules.supports_min] for at in support]
-    found += [use.position for use in _sufficient_uses(case, rules)]
+    found += [at for support in supports for at in support]
+    found += [use.position for use in _sufficient_uses(case, strictest)]
     found += [case.told.position] if case.told else []
     return tuple(dict.fromkeys(found))
 
 
 def too_new_message(age: timedelta, rules: GateRules) -> str:
     """The message for a text that is younger than the minimum age."""
-    floor = timedelta(hours=rules.age_hours_min)
+    floor, age = timedelta(hours=rules.age_hours_min), max(age, timedelta())
     return f"{TIME_FLOOR}: age={age // _SECOND}s < required={floor // _SECOND}s"
 
 
@@ -91,25 +127,26 @@ def _status(case: GateCase, rules: GateRules) -> GateCheck:
 
 
 def _age(case: GateCase, rules: GateRules) -> GateCheck:
-    age, floor = case.now - case.written_at, timedelta(hours=rules.age_hours_min)
-    fact = f"its words are {age // _SECOND // 360 / 10} h old"  # cut, not rounded
-    if age >= floor:
-        return GateCheck("age", fact)
-    ready = f"{case.written_at + floor:%Y-%m-%d %H:%M} UTC"
-    found = Violation(TIME_FLOOR, too_new_message(age, rules), fact, f"wait until {ready}")
-    return GateCheck("age", fact, (found,))
+    # A text from another clock may be dated ahead of this one: then it has no age yet.
+    age, floor = max(case.now - case.written_at, timedelta()), timedelta(hours=rules.age_hours_min)
+    seconds, ready_at = age // _SECOND, case.written_at + floor
+    fact = f"its words are {seconds // 360 / 10} h old"  # cut, not rounded
+    found: tuple[Violation, ...] = ()
+    if age < floor:
+        wait = f"wait until {ready_at:%Y-%m-%d %H:%M} UTC"
+        found = (Violation(TIME_FLOOR, too_new_message(age, rules), fact, wait),)
+    return GateCheck("age", fact, found, seconds, floor // _SECOND, ready_at)
 
 
 def _uses(case: GateCase, rules: GateRules) -> GateCheck:
     count = len(_counted_uses(case))
     fact = f"used {_times(count)} since its words were last changed"
     if count >= rules.uses_min:
-        return GateCheck("uses", fact)
+        return GateCheck("uses", fact, (), count, rules.uses_min)
     detail = f"observed={count} < required={rules.uses_min}"
     lacking = _times(rules.uses_min - count)
-    return _failed_check(
-        "uses", "insufficient-applied-count", detail, fact, f"use it {lacking} more"
-    )
+    found = _violation("insufficient-applied-count", detail, fact, f"use it {lacking} more")
+    return GateCheck("uses", fact, (found,), count, rules.uses_min)
 
 
 def _blame(case: GateCase, rules: GateRules) -> GateCheck:
@@ -124,13 +161,15 @@ def _blame(case: GateCase, rules: GateRules) -> GateCheck:
 
 
 def _support(case: GateCase, rules: GateRules) -> GateCheck:
-    count = len(_supports(case))
+    count = len(_supports(case, rules))
     fact = f"{count} supporting {'signal' if count == 1 else 'signals'} from outside"
     if count >= rules.supports_min:
         return GateCheck("support", fact)
     remedy = "let the user praise it, or a runner outside the agent try it"
     if _has_user_text(case):
         remedy = "let a runner outside the agent try it; praise of one's own text is no support"
+    elif _relayed_praise(case):
+        remedy = "let the user look at it and activate it; or wait: a host's word is for one a day"
     return _failed_check("support", "missing-external-signal-sources", "", fact, remedy)
 
 
@@ -247,13 +286,12 @@ def _has_user_text(case: GateCase) -> bool:
     return any(hand.actor == OWNER for hand in case.hands)
 
 
-def _supports(case: GateCase) -> list[tuple[int, ...]]:
+def _supports(case: GateCase, rules: GateRules) -> list[tuple[int, ...]]:
     """The outside support for the current text, each with the positions it depends on.
 
     That is a passed verdict from outside, or praise by the user, unless the user wrote the text.
-    Praise that a host relays counts while the user trusts that host, but not if the same session
-    wrote the lesson. Praise that a model inferred from a message does not count: the model has read
-    the lesson, and may have written it.
+    Praise that a model inferred from a message does not count: the model has read the lesson, and
+    may have written it.
     """
     passed: list[tuple[int, ...]] = [
         (tried.position,)
@@ -262,40 +300,64 @@ def _supports(case: GateCase) -> list[tuple[int, ...]]:
     ]
     if _has_user_text(case):
         return passed
-    praise = [
+    direct = [(heard.position,) for heard in _praise(case) if heard.actor == OWNER]
+    relayed = [
+        (heard.position, heard.trusted_at, heard.heard_at)
+        for heard in _relayed_praise(case)
+        if _may_promote_today(case, rules, heard.actor)
+    ]
+    return [*passed, *direct, *relayed]
+
+
+def _praise(case: GateCase) -> list[FeedbackRecord]:
+    """The praise of the current text that no model inferred."""
+    return [
         heard
         for heard in case.heard
         if heard.helpful and not heard.guessed and heard.digest == case.digest
     ]
-    direct = [(heard.position,) for heard in praise if heard.actor == OWNER]
-    relayed = [
-        (heard.position, heard.trusted_at)
-        for heard in praise
-        if heard.trusted_at and not _is_author(case, Contributor(heard.actor, heard.session))
+
+
+def _relayed_praise(case: GateCase) -> list[FeedbackRecord]:
+    """The praise that a trusted host relays, in words that a door heard the user say.
+
+    Not if the same session wrote the lesson.
+    """
+    return [
+        heard
+        for heard in _praise(case)
+        if heard.trusted_at
+        and heard.heard_at
+        and not _is_author(case, Contributor(heard.actor, heard.session))
     ]
-    return [*passed, *direct, *relayed]
+
+
+def _may_promote_today(case: GateCase, rules: GateRules, actor: str) -> bool:
+    """Whether a host's relayed praise may promote one more lesson now.
+
+    What the user looked at may always be promoted, and what is promoted already stays so.
+    """
+    if case.looked or case.status is Status.PROMOTED:
+        return True
+    since = case.now - _DAY
+    recent = [made for made in case.relayed if made.actor == actor and made.at > since]
+    return len(recent) < rules.relayed_per_day_max
 
 
 def _citation_violation(case: GateCase, memory: CitedMemory) -> Violation | None:
     """The first violation of a cited memory; None if it passes every check."""
     name = repr(memory.item_id)
-    if not memory.position:
-        return _violation(
-            "cited-memory-not-found", name, f"there is no memory {name}", "cite one that exists"
-        )
+    hidden = memory.restricted or memory.scope not in (case.scope, GLOBAL_SCOPE)
+    if not memory.position or hidden:  # one answer: another would tell what is in other scopes
+        fact = f"there is no memory {name} in scope {case.scope} or global"
+        return _violation("cited-memory-not-found", name, fact, "cite one that exists there")
     if memory.retired:
         fact = f"{name} was retired"
         return _violation("cited-memory-retired", name, fact, "cite one that is not retired")
-    if memory.restricted or memory.scope not in (case.scope, GLOBAL_SCOPE):
-        where = "restricted to some people" if memory.restricted else f"in scope {memory.scope}"
-        fact = f"{name} is {where}"
-        return _violation(
-            "cited-memory-out-of-scope", name, fact, f"cite one in scope {case.scope} or global"
-        )
     if memory.changed_at >= case.words_at:
         fact = f"{name} was recorded or changed after the lesson"
         return _violation("cited-memory-not-older", name, fact, "cite one that is older")
-    if any(_is_author(case, hand) for hand in memory.hands):
+    if any(_is_author(case, hand) for hand in memory.hands if hand.actor != OWNER):
         fact = f"{name} was written, in whole or in part, by the author of the lesson"
         return _violation(
             "cited-memory-own-session", name, fact, "cite one that another session recorded"
@@ -304,9 +366,10 @@ def _citation_violation(case: GateCase, memory: CitedMemory) -> Violation | None
 
 
 def _is_author(case: GateCase, hand: Contributor) -> bool:
-    """Whether somebody may be an author of the lesson.
+    """Whether an agent may be an author of the lesson.
 
-    That is: the same session, under any actor; or the same actor, if a session is unknown.
+    What the user said is the user's, whatever the session, so nobody asks this of the user. It
+    is: the same session, under any actor; or the same actor, if a session is unknown.
     """
     for own in case.hands:
         if own.session and hand.session:

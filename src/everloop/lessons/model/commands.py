@@ -1,6 +1,7 @@
 """The commands on lessons, hosts and tasks. The actor comes from the door, never from a field."""
 
 from everloop.lessons.model.events import Evidence, Narrative, Source
+from everloop.lessons.settings import GateRules
 from everloop.log import Command
 
 
@@ -67,7 +68,8 @@ class GiveFeedback(Command, frozen=True):
     """Record that it helped or harmed. The same `signal_id` counts once.
 
     `because` is the fact that the feedback was derived from, if it was not given explicitly.
-    `text_digest` is of the lesson's text that was seen; empty means the current text.
+    `text_digest` is of the lesson's text that was seen; empty means the current text. `words` is
+    what the user said, verbatim: relayed praise supports a lesson only if a door heard it.
     """
 
     lesson_id: str
@@ -77,6 +79,7 @@ class GiveFeedback(Command, frozen=True):
     confidence: float = 1.0
     because: tuple[int, ...] = ()
     text_digest: str = ""
+    words: str = ""
 
 
 class WithdrawFeedback(Command, frozen=True):
@@ -140,10 +143,24 @@ class TrustHost(Command, frozen=True):
     host: str
 
 
+class SetGateRules(Command, frozen=True):
+    """Set the thresholds of the gate in the log, where no settings file makes them looser."""
+
+    rules: GateRules
+
+
 class DistrustHost(Command, frozen=True):
     """Revoke the trust in a host."""
 
     host: str
+
+
+class HearWords(Command, frozen=True):
+    """Record what the user said to a host, as its hook or its transcript shows it."""
+
+    host: str
+    session: str
+    text: str
 
 
 class LogPhase(Command, frozen=True):

@@ -40,6 +40,8 @@ class DecisionLookup(msgspec.Struct, frozen=True):
     audiences: dict[str, tuple[str, ...]] = {}
     items: dict[str, CitedItem] = {}
     replacement: Replacement | None = None
+    # For each host, the newest words that a door heard in it and that contain the quoted ones.
+    heard_at: dict[str, int] = {}
 
     def asker(self, by: Context) -> Viewer:
         """The actor, with the scopes that it may see."""

@@ -261,6 +261,33 @@ class HostDistrusted(Event, frozen=True):
     host: str
 
 
+@event("lessons.words_heard")
+class WordsHeard(Event, frozen=True):
+    """A door heard what the user said to a trusted host: from its hook, or its transcript.
+
+    No host can record it by a request. Praise that the host relays counts only if it quotes this.
+    """
+
+    session: str
+    text: str
+
+
+@event("lessons.gate_rules_set")
+class GateRulesSet(Event, frozen=True):
+    """The thresholds of the gate were set in the log; no settings file makes them looser.
+
+    The engine records them once, from the settings at the first proposal or request to promote;
+    later only the user changes them.
+    """
+
+    age_hours_min: float
+    uses_min: int
+    supports_min: int
+    origins_min: int
+    relayed_per_day_max: int
+    citations_min: int
+
+
 @event("lessons.phase_logged")
 class PhaseLogged(Event, frozen=True):
     """A host reached a phase of its task; each phase is logged once."""

@@ -20,6 +20,15 @@ class Status(StrEnum):
     SUPERSEDED = "superseded"
 
 
+STATUS_LABELS: Final[dict[Status, str]] = {  # what people read, in every interface
+    Status.PENDING: "Proposed",
+    Status.ACTIVE: "In trial",
+    Status.PROMOTED: "Approved",
+    Status.DISCARDED: "Discarded",
+    Status.SUPERSEDED: "Replaced",
+}
+
+
 class Operation(StrEnum):
     """An operation on a lesson."""
 
@@ -49,6 +58,7 @@ Transition = Status | Impossible | None
 
 PENDING, ACTIVE, PROMOTED, DISCARDED, SUPERSEDED = Status
 LIVE_STATUSES: Final = (PENDING, ACTIVE, PROMOTED)
+APPROVED_STATUSES: Final = (ACTIVE, PROMOTED)  # by the user, or by the gate
 _GONE: Final = Impossible("was discarded")
 _REPLACED: Final = Impossible("was superseded")
 _STAYS: Final[tuple[Transition, ...]] = (PENDING, ACTIVE, PROMOTED, DISCARDED, SUPERSEDED)

@@ -8,6 +8,7 @@ from everloop.errors import Corrupt
 from everloop.lessons.model.events import (
     FeedbackGiven,
     FeedbackWithdrawn,
+    GateRulesSet,
     HostDistrusted,
     HostTrusted,
     LessonActivated,
@@ -21,8 +22,10 @@ from everloop.lessons.model.events import (
     ManifestShown,
     PhaseLogged,
     PromotionRefused,
+    WordsHeard,
 )
 from everloop.lessons.model.lifecycle import Status
+from everloop.lessons.settings import GateRules
 from everloop.log import Event, Fact, Fold
 from everloop.memory.model.events import CitationClosed, Cited
 
@@ -183,21 +186,54 @@ def evolve_host(host: HostState | None, fact: Fact) -> HostState:
 HOST = Fold("lessons.host", HostState, evolve_host)
 
 
-class TaskState(msgspec.Struct, frozen=True):
-    """The phases that a task has reached."""
+def evolve_rules(rules: GateRules | None, fact: Fact) -> GateRules:
+    """The gate's rules in the log after a fact."""
+    if isinstance(fact.event, GateRulesSet):
+        return rules_in(fact.event)
+    return rules or GateRules()
 
-    phases: tuple[str, ...] = ()
+
+def rules_in(event: GateRulesSet) -> GateRules:
+    """The rules that an event holds."""
+    return GateRules(**msgspec.structs.asdict(event))
+
+
+GATE_RULES = Fold("lessons.gate_rules", GateRules, evolve_rules)
+RULES_STREAM = "gate:rules"
+
+
+class HeardWords(msgspec.Struct, frozen=True):
+    """Digests of the words that were heard in a session."""
+
+    digests: frozenset[str] = frozenset()
+
+
+def evolve_words(heard: HeardWords | None, fact: Fact) -> HeardWords:
+    """The heard words after a fact."""
+    known = heard or HeardWords()
+    if isinstance(fact.event, WordsHeard):
+        return HeardWords(known.digests | {text_digest("", fact.event.text)})
+    return known
+
+
+WORDS = Fold("lessons.words", HeardWords, evolve_words)
+
+
+class TaskState(msgspec.Struct, frozen=True):
+    """The phases that a task has reached, each with the actor that logged it."""
+
+    phases: tuple[tuple[str, str], ...] = ()
 
 
 def evolve_task(task: TaskState | None, fact: Fact) -> TaskState:
     """The task after a fact."""
     known = task or TaskState()
     if isinstance(fact.event, PhaseLogged):
-        return TaskState((*known.phases, fact.event.phase))
+        return TaskState((*known.phases, (fact.actor, fact.event.phase)))
     return known
 
 
-TASK = Fold("lessons.task", TaskState, evolve_task)
+TASK = Fold("lessons.task", TaskState, evolve_task, version=2)
 
 
 class ManifestState(msgspec.Struct, frozen=True):
@@ -225,9 +261,14 @@ def host_stream(host: str) -> str:
     return f"host:{host}"
 
 
+def words_stream(host: str, session: str) -> str:
+    """The stream of the user's words in a session of a host."""
+    return f"words:{host}:{session}"
+
+
 def task_stream(task_id: str) -> str:
-    """The stream of a task's phases."""
-    return f"task:{task_id}"
+    """The stream of the phases of a host's task; `task:` is that of workers' tasks."""
+    return f"host-task:{task_id}"
 
 
 def manifest_stream(context_id: str) -> str:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import apsw
 import msgspec
 
-from everloop.lessons.model.events import HostDistrusted, HostTrusted, PhaseLogged
+from everloop.lessons.model.events import HostDistrusted, HostTrusted, PhaseLogged, WordsHeard
 from everloop.log import Fact, Projection, Reader, on, visible
 from everloop.log.model.record import from_microseconds
 
@@ -32,6 +32,27 @@ class HostTrustTable(Projection):
         trusted = int(isinstance(new, HostTrusted))
         row = (fact.position, fact.branch, new.host, trusted, fact.recorded_us)
         db.execute("INSERT INTO lesson_hosts VALUES (?, ?, ?, ?, ?)", row)
+
+
+class HeardWordsTable(Projection):
+    """What the user said to trusted hosts, as doors heard it."""
+
+    name = "host_words"
+    tables: ClassVar[tuple[str, ...]] = ("host_words",)
+    schema = """
+    CREATE TABLE host_words (
+        position INTEGER PRIMARY KEY,
+        branch   TEXT NOT NULL,
+        actor    TEXT NOT NULL,
+        session  TEXT NOT NULL,
+        text     TEXT NOT NULL
+    ) STRICT;
+    """
+
+    @on(WordsHeard)
+    def _heard(self, db: apsw.Connection, new: WordsHeard, fact: Fact) -> None:
+        row = (fact.position, fact.branch, fact.actor, new.session, new.text)
+        db.execute("INSERT INTO host_words VALUES (?, ?, ?, ?, ?)", row)
 
 
 class PhaseTable(Projection):
@@ -93,12 +114,24 @@ def trusted_actors(reader: Reader) -> dict[str, int]:
     return {each.actor: each.position for each in host_trusts(reader) if each.trusted}
 
 
-def task_phases(reader: Reader, task_id: str) -> list[PhaseEntry]:
-    """The phases that a task has reached, in their order."""
-    return [
-        PhaseEntry(row[0], from_microseconds(row[1]), row[2])
-        for row in reader.rows(_PHASES, (task_id,))
-    ]
+def find_heard_words(reader: Reader, quote: str) -> dict[str, int]:
+    """For each host, the newest message to it that contains a quote.
+
+    Space does not matter. A quote of a single word must be the whole message.
+    """
+    words = quote.split()
+    if not words:
+        return {}
+    found = reader.rows(_HEARD_EXACTLY if len(words) == 1 else _HEARD, (" ".join(words),))
+    return dict(found)
+
+
+def task_phases(reader: Reader, task_id: str, actor: str = "") -> list[PhaseEntry]:
+    """The phases that a task has reached, in their order; with an actor, those that it logged."""
+    first: dict[str, PhaseEntry] = {}
+    for phase, recorded_us, note in reader.rows(_PHASES, (task_id, actor)):
+        first.setdefault(phase, PhaseEntry(phase, from_microseconds(recorded_us), note))
+    return list(first.values())
 
 
 _HOSTS = f"""
@@ -108,7 +141,11 @@ WHERE {visible("h")} AND NOT EXISTS (
     AND {visible("n")})
 ORDER BY h.host
 """  # noqa: S608 - our own condition
+_HEARD_WHERE = f"SELECT w.actor, max(w.position) FROM host_words w WHERE {visible('w')}"  # noqa: S608
+_HEARD = f"{_HEARD_WHERE} AND instr(w.text, ?) > 0 GROUP BY w.actor"
+_HEARD_EXACTLY = f"{_HEARD_WHERE} AND rtrim(w.text, '.!? ') = rtrim(?, '.!? ') GROUP BY w.actor"
 _PHASES = f"""
 SELECT p.phase, p.recorded_at, p.note FROM lesson_phases p
-WHERE p.task_id = ? AND {visible("p")} ORDER BY p.position
+JOIN log l ON l.position = p.position
+WHERE p.task_id = ?1 AND ?2 IN ('', l.actor) AND {visible("p")} ORDER BY p.position
 """  # noqa: S608 - our own condition

@@ -33,6 +33,19 @@ WITHDRAWN = f"""EXISTS (SELECT 1 FROM lesson_withdrawals w WHERE w.lesson = f.le
     AND w.signal_id = f.signal_id AND w.position > f.position AND {visible("w")})"""  # noqa: S608 - our own condition
 
 
+def status_before(reader: Reader, lesson_id: str, position: int) -> Status | None:
+    """The status that a lesson had before a fact; None if there was no lesson."""
+    rows = reader.rows(_STATUS_BEFORE, (lesson_id, position))
+    return Status(rows[0][0]) if rows else None
+
+
+_STATUS_BEFORE = f"""
+SELECT s.status FROM lessons l CROSS JOIN lesson_statuses s ON s.lesson = l.position
+WHERE l.lesson_id = ? AND s.position < ? AND {visible("l")} AND {visible("s")}
+ORDER BY s.position DESC LIMIT 1
+"""  # noqa: S608 - our own conditions
+
+
 class LessonView(msgspec.Struct, frozen=True):
     """A lesson as an asker sees it.
 
