@@ -27,7 +27,7 @@ def engine(tmp_path: Path) -> Generator[Engine]:
 
 def _paired(engine: Engine) -> credentials.Credential:
     code = credentials.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=600)
-    return credentials.pair(engine, engine.world, "phone", way="code", via=code)
+    return credentials.pair_device(engine, engine.world, "phone", way="code", via=code)
 
 
 def test_a_credential_authenticates_its_device_until_it_is_revoked(engine: Engine) -> None:
@@ -69,7 +69,7 @@ def test_rewinding_a_conversation_does_not_restore_a_revoked_device(engine: Engi
 
 def test_pairing_before_any_code_was_made_is_refused(engine: Engine) -> None:
     with pytest.raises(Forbidden):
-        credentials.pair(engine, engine.world, "x", way="code", via="ABCDEFGHJK")
+        credentials.pair_device(engine, engine.world, "x", way="code", via="ABCDEFGHJK")
 
 
 def test_a_code_is_long_and_easy_to_read_aloud(engine: Engine) -> None:

@@ -32,7 +32,7 @@ from everloop.testing.deterministic import NEW_YEAR, given
 
 LATER_US = to_microseconds(NEW_YEAR + timedelta(minutes=10))
 CODE = CodeMade("c1", LATER_US)
-PHONE = DevicePaired("dev-1", "phone", "s1", "code", "c1")
+PHONE = DevicePaired("dev-1", "phone", "s1", "code", "c1", 0)
 KEY = PasskeyAdded("key", "public", 5, "a key", "localhost")
 COMES = PairDevice("dev-2", "laptop", "s2", "code", "c1")
 
@@ -43,13 +43,20 @@ def test_a_code_expires_after_the_given_time() -> None:
 
 def test_a_valid_code_pairs_a_device() -> None:
     happened = given(ACCESS_FOLD, CODE).when(decide.pair_device, COMES)
-    assert happened == [DevicePaired("dev-2", "laptop", "s2", "code", "c1")]
+    now_us = to_microseconds(NEW_YEAR)
+    assert happened == [DevicePaired("dev-2", "laptop", "s2", "code", "c1", now_us)]
 
 
 @pytest.mark.parametrize(
     "before",
-    [(), (CodeMade("c2", LATER_US),), (CODE, PHONE), (CodeMade("c1", to_microseconds(NEW_YEAR)),)],
-    ids=["no code", "another code", "a used code", "an expired code"],
+    [
+        (),
+        (CodeMade("c2", LATER_US),),
+        (CODE, PHONE),
+        (CodeMade("c1", to_microseconds(NEW_YEAR)),),
+        (CodeMade("c1", to_microseconds(NEW_YEAR + timedelta(days=5_000))),),
+    ],
+    ids=["no code", "another code", "a used code", "an expired code", "a code of a wrong clock"],
 )
 def test_an_unknown_or_expired_code_pairs_nothing(
     before: tuple[CodeMade | DevicePaired, ...],
@@ -77,9 +84,18 @@ def test_an_unknown_passkey_pairs_nothing() -> None:
 
 
 def test_the_number_of_devices_is_limited() -> None:
-    many = [DevicePaired(f"d{n}", "n", "s", "proxy", "me") for n in range(decide.DEVICES_MAX)]
+    many = [
+        DevicePaired(f"d{n}", "n", "s", "code", f"old-{n}", 0) for n in range(decide.DEVICES_MAX)
+    ]
     with pytest.raises(Invalid, match="already"):
         given(ACCESS_FOLD, CODE, *many).when(decide.pair_device, COMES)
+
+
+def test_visits_through_a_proxy_never_keep_another_device_out() -> None:
+    many = [DevicePaired(f"d{n}", "n", "s", "proxy", "me", 0) for n in range(decide.DEVICES_MAX)]
+    revoked, paired = given(ACCESS_FOLD, CODE, *many).when(decide.pair_device, COMES)
+    assert revoked == DeviceRevoked("d0")
+    assert isinstance(paired, DevicePaired)
 
 
 def test_a_device_name_is_one_line_of_limited_length() -> None:

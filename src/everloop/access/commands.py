@@ -54,3 +54,16 @@ class RemovePasskey(Command, frozen=True):
     """Remove a passkey."""
 
     credential: str
+
+
+class AllowModelService(Command, frozen=True):
+    """Allow a model service at an address to be sent prompts, which contain memories."""
+
+    service: str
+    address: str
+
+
+class WithdrawModelService(Command, frozen=True):
+    """Do not use a model service any more."""
+
+    service: str

@@ -2,6 +2,11 @@
 
 A credential is a device's id and a secret. The log stores only a digest of the secret, and the
 comparison takes constant time.
+
+A browser keeps the secret in two halves, in two places: a cookie, which no script can read but
+which goes to every port of a host name, and the storage of the page's origin, which no other port
+can read. Only both together authenticate a device. Links that cannot carry the second half, such
+as those of pictures, carry a ticket that the server made of it.
 """
 
 import base64
@@ -18,6 +23,9 @@ from everloop.ports import World
 CODE_ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # without look-alikes
 CODE_LENGTH = 10
 SECRET_BYTES = 32
+BOUND = "everloop device\n"  # marks digests of secrets that were never in a cookie as a whole
+DAY_US = 86_400_000_000
+TICKET_DAYS = 2  # the day of issue and the next
 
 
 class Credential(msgspec.Struct, frozen=True):
@@ -32,8 +40,18 @@ class Credential(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The credential as a cookie value."""
+        """The whole credential, as a program sends it."""
         return f"{self.device_id}.{self.secret}"
+
+    @property
+    def cookie(self) -> str:
+        """The half that a browser keeps in a cookie."""
+        return f"{self.device_id}.{self.secret[: len(self.secret) // 2]}"
+
+    @property
+    def key(self) -> str:
+        """The half that a page keeps in the storage of its origin."""
+        return self.secret[len(self.secret) // 2 :]
 
 
 def make_pairing_code(log: Log, bus: CommandBus, world: World, by: Context, *, lives_s: int) -> str:
@@ -48,7 +66,7 @@ def make_pairing_code(log: Log, bus: CommandBus, world: World, by: Context, *, l
     return code
 
 
-def pair(bus: CommandBus, world: World, name: str, *, way: str, via: str) -> Credential:
+def pair_device(bus: CommandBus, world: World, name: str, *, way: str, via: str) -> Credential:
     """Pair a device and give it a credential.
 
     Raises:
@@ -73,7 +91,7 @@ def _issue(bus: CommandBus, world: World, how: tuple[str, str, str], by: Context
     name, way, via = how
     secret = base64.urlsafe_b64encode(world.entropy.draw(SECRET_BYTES)).decode().rstrip("=")
     device_id = world.ids.new("dev")
-    bus.do(PairDevice(device_id, name, digest_secret(secret), way, via), by=by)
+    bus.do(PairDevice(device_id, name, _digest(secret, way), way, via), by=by)
     return Credential(device_id, secret)
 
 
@@ -82,8 +100,34 @@ def authenticate_device(log: Log, text: str, *, since_us: int = 0) -> Device | N
     device_id, _, secret = text.partition(".")
     device = load_access(log).devices.get(device_id)
     expected = device.secret_digest if device else digest_secret("nobody")
-    same = hmac.compare_digest(digest_secret(secret), expected)
+    same = hmac.compare_digest(_digest(secret, device.way if device else ""), expected)
     return device if device is not None and same and device.since_us >= since_us else None
+
+
+def issue_ticket(device: Device, cookie: str, now_us: int) -> str:
+    """A ticket for links of a browser that has this cookie; valid today and tomorrow."""
+    return _ticket(device, cookie, now_us // DAY_US)
+
+
+def authenticate_ticket(log: Log, cookie: str, ticket: str, now_us: int) -> Device | None:
+    """Authenticate a device by its cookie and a ticket; None if they do not belong together."""
+    device = load_access(log).devices.get(cookie.partition(".")[0])
+    if device is None:
+        return None
+    today = now_us // DAY_US
+    made = [_ticket(device, cookie, today - age) for age in range(TICKET_DAYS)]
+    matches = [hmac.compare_digest(one.encode(), ticket.encode()) for one in made]
+    return device if any(matches) else None
+
+
+def _ticket(device: Device, cookie: str, day: int) -> str:
+    signed = hmac.new(device.secret_digest.encode(), f"{day} {cookie}".encode(), sha256)
+    return base64.urlsafe_b64encode(signed.digest()).decode().rstrip("=")
+
+
+def _digest(secret: str, way: str) -> str:
+    """The digest of a device's secret. A host's token was never in a cookie, and stays valid."""
+    return digest_secret(secret if way == HOST_TOKEN else f"{BOUND}{secret}")
 
 
 def load_access(log: Log) -> AccessState:

@@ -9,18 +9,22 @@ import re
 
 from everloop.access.commands import (
     AddPasskey,
+    AllowModelService,
     MakeCode,
     PairDevice,
     RemovePasskey,
     RenameDevice,
     RevokeDevice,
     UsePasskey,
+    WithdrawModelService,
 )
 from everloop.access.events import (
     CodeMade,
     DevicePaired,
     DeviceRenamed,
     DeviceRevoked,
+    ModelServiceAllowed,
+    ModelServiceWithdrawn,
     PasskeyAdded,
     PasskeyRemoved,
     PasskeyUsed,
@@ -33,6 +37,7 @@ from everloop.memory.model.scopes import OWNER
 
 NAME_MAX = 80
 DEVICES_MAX = 50
+CODE_LIVES_MAX_US = 86_400_000_000  # a day, whatever the settings say
 PAIRING_WAYS = ("code", "passkey", "proxy", HOST_TOKEN)
 # `cli` is reserved for commands without a terminal, which only the owner can admit.
 HOST_NAME_PATTERN = re.compile(r"(?!(?i:cli)\Z)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -42,9 +47,8 @@ def make_code(doors: AccessState | None, command: MakeCode, asking: DecisionCont
     """Make a code that expires."""
     del doors
     require_user(asking.by.actor, "pair a device")
-    return [
-        CodeMade(command.code_digest, to_microseconds(asking.now) + command.lives_s * 1_000_000)
-    ]
+    lives_us = min(command.lives_s * 1_000_000, CODE_LIVES_MAX_US)
+    return [CodeMade(command.code_digest, to_microseconds(asking.now) + lives_us)]
 
 
 def pair_device(
@@ -56,8 +60,9 @@ def pair_device(
         raise Invalid(
             f"{command.way!r} is not a way to pair a device", hint=f"Use {', '.join(PAIRING_WAYS)}."
         )
-    until = known.codes.get(command.via, 0)
-    if command.way == "code" and until <= to_microseconds(asking.now):
+    left_us = known.codes.get(command.via, 0) - to_microseconds(asking.now)
+    # A code that would live longer than any can was made while the clock was wrong.
+    if command.way == "code" and not 0 < left_us <= CODE_LIVES_MAX_US:
         raise Forbidden(
             "this code is wrong, has expired or was already used",
             hint="Make a new one with `everloop pair`.",
@@ -66,17 +71,30 @@ def pair_device(
         raise Forbidden("this passkey is not known here", hint="Add it from a signed-in device.")
     if command.way == HOST_TOKEN:
         _check_host(command.via, asking)
-    if len(known.devices) >= DEVICES_MAX:
-        raise Invalid(f"{DEVICES_MAX} devices are signed in already", hint="Revoke one first.")
     return [
+        *_make_room(known),
         DevicePaired(
             command.device_id,
             _name(command.name),
             command.secret_digest,
             command.way,
             command.via,
-        )
+            to_microseconds(asking.now),
+        ),
     ]
+
+
+def _make_room(known: AccessState) -> list[Event]:
+    """Revoke the oldest device that a proxy signed in, if the limit is reached.
+
+    A proxy signs in again by itself, so its visits never keep another device out.
+    """
+    if len(known.devices) < DEVICES_MAX:
+        return []
+    visits = [device for device in known.devices.values() if device.way == "proxy"]
+    if not visits:
+        raise Invalid(f"{DEVICES_MAX} devices are signed in already", hint="Revoke one first.")
+    return [DeviceRevoked(min(visits, key=lambda device: device.position).device_id)]
 
 
 def rename_device(
@@ -144,6 +162,26 @@ def remove_passkey(
     if command.credential not in (doors or AccessState()).passkeys:
         return []
     return [PasskeyRemoved(command.credential)]
+
+
+def allow_model_service(
+    doors: AccessState | None, command: AllowModelService, asking: DecisionContext
+) -> list[Event]:
+    """Allow a model service at an address. Idempotent; another address needs another yes."""
+    require_user(asking.by.actor, "allow a model service")
+    known = (doors or AccessState()).model_services
+    if known.get(command.service) == command.address:
+        return []
+    return [ModelServiceAllowed(command.service, command.address)]
+
+
+def withdraw_model_service(
+    doors: AccessState | None, command: WithdrawModelService, asking: DecisionContext
+) -> list[Event]:
+    """Withdraw a model service. Idempotent."""
+    require_user(asking.by.actor, "withdraw a model service")
+    known = (doors or AccessState()).model_services
+    return [ModelServiceWithdrawn(command.service)] if command.service in known else []
 
 
 def require_user(actor: str, act: str) -> None:

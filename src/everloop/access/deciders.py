@@ -20,4 +20,6 @@ ACCESS_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(c.AddPasskey, _stream, ACCESS_FOLD, d.add_passkey),
     Decider(c.UsePasskey, _stream, ACCESS_FOLD, d.use_passkey),
     Decider(c.RemovePasskey, _stream, ACCESS_FOLD, d.remove_passkey),
+    Decider(c.AllowModelService, _stream, ACCESS_FOLD, d.allow_model_service),
+    Decider(c.WithdrawModelService, _stream, ACCESS_FOLD, d.withdraw_model_service),
 )

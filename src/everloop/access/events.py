@@ -1,6 +1,8 @@
 """Events of the access domain. They contain digests of secrets, never secrets."""
 
-from everloop.log import Event, event
+from typing import Any
+
+from everloop.log import Event, event, upcast
 
 
 @event("access.code_made")
@@ -11,12 +13,13 @@ class CodeMade(Event, frozen=True):
     expires_us: int
 
 
-@event("access.device_paired")
+@event("access.device_paired", schema=2)
 class DevicePaired(Event, frozen=True):
     """A device was paired: by a code, by a passkey, or by a proxy that authenticated the person.
 
     `via` is the digest of the code, the id of the passkey, or the proxy's name for the person. With
-    the way `host` it is a token for a program: `via` is the host that it acts as.
+    the way `host` it is a token for a program: `via` is the host that it acts as. `paired_us` is
+    what the clock said, which may be earlier than the record's time; 0 if it was not recorded.
     """
 
     device_id: str
@@ -24,6 +27,12 @@ class DevicePaired(Event, frozen=True):
     secret_digest: str
     way: str  # code, passkey, proxy or host
     via: str
+    paired_us: int
+
+
+@upcast("access.device_paired", from_schema=1)
+def _without_clock(data: dict[str, Any]) -> dict[str, Any]:
+    return {**data, "paired_us": 0}
 
 
 @event("access.device_renamed")
@@ -67,6 +76,21 @@ class PasskeyRemoved(Event, frozen=True):
     credential: str
 
 
+@event("access.model_service_allowed")
+class ModelServiceAllowed(Event, frozen=True):
+    """The user allowed a model service that was found on this machine to be sent prompts."""
+
+    service: str
+    address: str
+
+
+@event("access.model_service_withdrawn")
+class ModelServiceWithdrawn(Event, frozen=True):
+    """The user no longer allows a model service."""
+
+    service: str
+
+
 AccessEvent = (
     CodeMade
     | DevicePaired
@@ -75,4 +99,6 @@ AccessEvent = (
     | PasskeyAdded
     | PasskeyUsed
     | PasskeyRemoved
+    | ModelServiceAllowed
+    | ModelServiceWithdrawn
 )

@@ -1,4 +1,4 @@
-"""State of the access domain: paired devices, passkeys and open codes. Small, and pure."""
+"""State of the access domain: devices, passkeys, open codes, allowed model services. Pure."""
 
 import msgspec
 
@@ -7,6 +7,8 @@ from everloop.access.events import (
     DevicePaired,
     DeviceRenamed,
     DeviceRevoked,
+    ModelServiceAllowed,
+    ModelServiceWithdrawn,
     PasskeyAdded,
     PasskeyRemoved,
     PasskeyUsed,
@@ -42,18 +44,22 @@ class Passkey(msgspec.Struct, frozen=True):
 
 
 class AccessState(msgspec.Struct, frozen=True):
-    """The paired devices, the passkeys, and the codes that have not expired."""
+    """The paired devices, the passkeys, the codes that have not expired, and model services."""
 
     codes: dict[str, int] = {}  # digest: expiry in microseconds
     devices: dict[str, Device] = {}
     passkeys: dict[str, Passkey] = {}
+    model_services: dict[str, str] = {}  # service: its address, or empty
 
 
 def evolve(known: AccessState | None, fact: Fact) -> AccessState:
     """The state after a fact."""
     doors = known or AccessState()
     changes = (
-        _code_changes(doors, fact) or _device_changes(doors, fact) or _key_changes(doors, fact)
+        _code_changes(doors, fact)
+        or _device_changes(doors, fact)
+        or _key_changes(doors, fact)
+        or _model_changes(doors, fact)
     )
     return msgspec.structs.replace(doors, **changes)
 
@@ -70,9 +76,11 @@ def _code_changes(doors: AccessState, fact: Fact) -> dict[str, object]:
 def _device_changes(doors: AccessState, fact: Fact) -> dict[str, object]:
     devices = doors.devices
     match fact.event:
-        case DevicePaired(device_id=device_id, name=name, secret_digest=digest, way=way, via=via):
+        case DevicePaired(device_id=device_id, name=name, way=way, via=via) as paired:
             host = via if way == HOST_TOKEN else ""
-            new = Device(device_id, name, digest, way, fact.position, fact.recorded_us, host)
+            since_us = paired.paired_us or fact.recorded_us
+            digest = paired.secret_digest
+            new = Device(device_id, name, digest, way, fact.position, since_us, host)
             codes = {key: until for key, until in doors.codes.items() if key != via}
             return {"devices": {**devices, device_id: new}, "codes": codes}
         case DeviceRenamed(device_id=device_id, name=name) if device_id in devices:
@@ -107,4 +115,15 @@ def _key_changes(doors: AccessState, fact: Fact) -> dict[str, object]:
             return {}
 
 
-ACCESS_FOLD = Fold("access.doors", AccessState, evolve)
+def _model_changes(doors: AccessState, fact: Fact) -> dict[str, object]:
+    services = doors.model_services
+    match fact.event:
+        case ModelServiceAllowed(service=service, address=address):
+            return {"model_services": {**services, service: address}}
+        case ModelServiceWithdrawn(service=service):
+            return {"model_services": {key: at for key, at in services.items() if key != service}}
+        case _:
+            return {}
+
+
+ACCESS_FOLD = Fold("access.doors", AccessState, evolve, version=3)
