@@ -1,0 +1,1 @@
+"""The pure model of the inbox: events, commands, state and decisions."""

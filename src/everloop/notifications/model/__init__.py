@@ -1,0 +1,1 @@
+"""The pure model of notifications: events, commands, state and decisions."""
