@@ -1,0 +1,152 @@
+"""Workers: tasks that commands and agents do, with attempts, limits, approvals and verdicts.
+
+The pure model decides; the scheduler runs processes through the ports in `execution/ports.py`.
+"""
+
+from typing import TYPE_CHECKING
+
+from everloop.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from everloop.workers.automation.background import ScheduleTask
+    from everloop.workers.automation.domain import AUTOMATION
+    from everloop.workers.automation.model.events import MissedRule, StartRule, Timing, TimingKind
+    from everloop.workers.automation.queries import is_news
+    from everloop.workers.automation.service import AutomationService, ScheduleView
+    from everloop.workers.domain import WORKERS
+    from everloop.workers.execution.ports import (
+        ApprovalReport,
+        Conclusion,
+        DeliveredReport,
+        Launch,
+        Parsed,
+        Place,
+        Processes,
+        ProcessExit,
+        ProcessStatus,
+        QuestionReport,
+        Report,
+        Runner,
+        SessionReport,
+        SpendingReport,
+        Workspaces,
+    )
+    from everloop.workers.execution.scheduler import Machine, TaskScheduler
+    from everloop.workers.model.check_files import (
+        PROTECTED_PATHS,
+        CheckFiles,
+        compare_check_files,
+        describe_check_files,
+        is_check_file,
+        script_of,
+    )
+    from everloop.workers.model.events import (
+        CheckRecorded,
+        PlanRevised,
+        RevisionRequested,
+        TaskDone,
+        TaskFailed,
+        TaskLeftUncertain,
+        TaskProposed,
+        TranscriptEntry,
+    )
+    from everloop.workers.model.spec import (
+        CLUSTER_RUNNER,
+        Grants,
+        NetworkReach,
+        TaskLimits,
+        TaskSpec,
+        Workspace,
+        WorkspaceKind,
+        network_reach,
+    )
+    from everloop.workers.model.state import Reply, Task, Verdict
+    from everloop.workers.policies import claim_and_verdict
+    from everloop.workers.queries import TranscriptPart
+    from everloop.workers.routing.commands import SuggestRouting
+    from everloop.workers.routing.domain import TASK_ROUTING, running_tasks
+    from everloop.workers.routing.events import TaskMatch
+    from everloop.workers.routing.state import Suggestion
+    from everloop.workers.service import TaskBoard, TaskView, WorkerService
+    from everloop.workers.settings import (
+        CLAUDE_HOSTS,
+        KNOWN_AGENTS,
+        AgentSettings,
+        KubernetesSettings,
+        WorkerSettings,
+    )
+    from everloop.workers.timeline import Span, TaskTimeline
+
+__all__ = [
+    "AUTOMATION",
+    "CLAUDE_HOSTS",
+    "CLUSTER_RUNNER",
+    "KNOWN_AGENTS",
+    "PROTECTED_PATHS",
+    "TASK_ROUTING",
+    "WORKERS",
+    "AgentSettings",
+    "ApprovalReport",
+    "AutomationService",
+    "CheckFiles",
+    "CheckRecorded",
+    "Conclusion",
+    "DeliveredReport",
+    "Grants",
+    "KubernetesSettings",
+    "Launch",
+    "Machine",
+    "MissedRule",
+    "NetworkReach",
+    "Parsed",
+    "Place",
+    "PlanRevised",
+    "ProcessExit",
+    "ProcessStatus",
+    "Processes",
+    "QuestionReport",
+    "Reply",
+    "Report",
+    "RevisionRequested",
+    "Runner",
+    "ScheduleTask",
+    "ScheduleView",
+    "SessionReport",
+    "Span",
+    "SpendingReport",
+    "StartRule",
+    "SuggestRouting",
+    "Suggestion",
+    "Task",
+    "TaskBoard",
+    "TaskDone",
+    "TaskFailed",
+    "TaskLeftUncertain",
+    "TaskLimits",
+    "TaskMatch",
+    "TaskProposed",
+    "TaskScheduler",
+    "TaskSpec",
+    "TaskTimeline",
+    "TaskView",
+    "Timing",
+    "TimingKind",
+    "TranscriptEntry",
+    "TranscriptPart",
+    "Verdict",
+    "WorkerService",
+    "WorkerSettings",
+    "Workspace",
+    "WorkspaceKind",
+    "Workspaces",
+    "claim_and_verdict",
+    "compare_check_files",
+    "describe_check_files",
+    "is_check_file",
+    "is_news",
+    "network_reach",
+    "running_tasks",
+    "script_of",
+]
+
+__getattr__ = lazy_exports(__name__, __file__)

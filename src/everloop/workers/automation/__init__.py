@@ -1,0 +1,1 @@
+"""What the user orders once and holds until they take it back: schedules, watches, start rules."""

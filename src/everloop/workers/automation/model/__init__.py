@@ -1,0 +1,1 @@
+"""The pure model of schedules, watches and start rules."""

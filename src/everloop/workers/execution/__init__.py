@@ -1,0 +1,1 @@
+"""Running tasks: the ports of processes, workspaces and runners, and the scheduler over them."""

@@ -1,0 +1,1 @@
+"""The pure model of tasks: events, commands, state and decisions."""

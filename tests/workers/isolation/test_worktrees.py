@@ -1,0 +1,149 @@
+"""Git worktrees of tasks: branches, diffs, and work that is never lost."""
+
+import subprocess
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from tests.workers.rig import Rig, rig
+
+from everloop.workers import Grants, Workspace
+
+NO_SANDBOX = Grants(sandbox="off")
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Generator[Rig]:
+    """An engine with a scheduler that is moved by hand."""
+    with rig(tmp_path / "home") as one:
+        yield one
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with one commit."""
+    path = tmp_path / "repository"
+    path.mkdir()
+    git(path, "init", "--quiet", "--initial-branch=main")
+    git(path, "config", "user.name", "Ada")
+    git(path, "config", "user.email", "ada@example.invalid")
+    (path / "page.txt").write_text("one\n")
+    git(path, "add", "--all")
+    git(path, "commit", "--quiet", "--message", "first")
+    return path
+
+
+def git(path: Path, *words: str) -> str:
+    """Run git."""
+    return subprocess.run(  # noqa: S603 - fixed options
+        ["git", "-C", str(path), *words],  # noqa: S607 - whichever is installed
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def change(
+    work: Rig, repository: Path, script: str = "echo two >> page.txt; echo new > new.txt"
+) -> str:
+    """Let a command change a worktree, up to its review."""
+    place = Workspace("worktree", str(repository))
+    name = work.start("sh", "-c", script, workspace=place, grants=NO_SANDBOX)
+    work.until(name, "review")
+    return name
+
+
+def branches(repository: Path) -> list[str]:
+    """The branches of tasks."""
+    found = git(repository, "branch", "--list", "everloop/*", "--format=%(refname:short)")
+    return found.split()
+
+
+def test_a_task_works_on_its_own_branch_and_shows_its_diff(work: Rig, repository: Path) -> None:
+    name = change(work, repository)
+    assert (repository / "page.txt").read_text() == "one\n"
+    (branch,) = branches(repository)
+    assert branch.startswith("everloop/command-")
+    diff = work.engine.workers.diff(name)
+    assert "+two" in diff
+    assert "new.txt" in diff
+
+
+def test_merging_brings_the_work_into_the_repository(work: Rig, repository: Path) -> None:
+    name = change(work, repository)
+    work.answer("merge")
+    done = work.until(name, "done")
+    assert done.reason.startswith("Merged everloop/")
+    assert (repository / "page.txt").read_text() == "one\ntwo\n"
+    assert (repository / "new.txt").exists()
+    assert branches(repository) == []
+
+
+@pytest.mark.promise("P-WORK-5")
+@pytest.mark.parametrize("choice", ["keep", "discard"])
+def test_uncommitted_work_is_committed_to_its_branch_before_a_worktree_goes(
+    work: Rig, repository: Path, choice: str
+) -> None:
+    name = change(work, repository)
+    work.answer(choice)
+    work.until(name, "done")
+    (branch,) = branches(repository)
+    assert git(repository, "show", f"{branch}:page.txt") == "one\ntwo\n"
+    assert git(repository, "show", f"{branch}:new.txt") == "new\n"
+    assert git(repository, "worktree", "list").count("\n") == 1
+
+
+@pytest.mark.promise("P-WORK-5")
+def test_a_merge_that_does_not_go_through_changes_nothing_and_asks_again(
+    work: Rig, repository: Path
+) -> None:
+    name = change(work, repository)
+    (repository / "page.txt").write_text("something else\n")
+    git(repository, "commit", "--quiet", "--all", "--message", "second")
+    work.answer("merge")
+    while not work.task(name).reason:
+        work.scheduler.tick()
+    task = work.task(name)
+    assert (task.state, "does not merge" in task.reason) == ("review", True)
+    assert (repository / "page.txt").read_text() == "something else\n"
+    assert "+two" in work.engine.workers.diff(name)
+    work.answer("keep")
+    assert work.until(name, "done").reason.startswith("Kept")
+
+
+@pytest.mark.promise("P-WORK-5")
+def test_a_repository_with_changes_of_its_own_is_not_merged_into(
+    work: Rig, repository: Path
+) -> None:
+    name = change(work, repository)
+    (repository / "page.txt").write_text("in the middle of something\n")
+    work.answer("merge")
+    while not work.task(name).reason:
+        work.scheduler.tick()
+    assert "uncommitted changes" in work.task(name).reason
+    assert (repository / "page.txt").read_text() == "in the middle of something\n"
+
+
+def test_hooks_of_the_repository_are_not_run(work: Rig, repository: Path, tmp_path: Path) -> None:
+    for hook in ("post-checkout", "pre-commit", "post-merge", "prepare-commit-msg"):
+        path = repository / ".git" / "hooks" / hook
+        path.write_text(f"#!/bin/sh\ntouch {tmp_path}/canary\n")
+        path.chmod(0o755)
+    name = change(work, repository)
+    work.answer("merge")
+    work.until(name, "done")
+    assert not (tmp_path / "canary").exists()
+
+
+def test_a_folder_that_is_no_repository_fails_with_a_hint(work: Rig, tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    name = work.start("true", workspace=Workspace("worktree", str(tmp_path / "plain")))
+    assert "is not a git repository" in work.until(name, "failed").reason
+
+
+def test_a_plain_folder_is_worked_in_as_it_is(work: Rig, tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    place = Workspace("folder", str(tmp_path / "plain"))
+    name = work.start("touch", "here", workspace=place, grants=NO_SANDBOX)
+    work.until(name, "done")
+    assert (tmp_path / "plain" / "here").exists()
