@@ -1,0 +1,1 @@
+"""Looking at a world from outside the story: its course, relationships, knowledge and branches."""

@@ -1,0 +1,1 @@
+"""Importing and exporting characters, lorebooks, chats and whole worlds."""

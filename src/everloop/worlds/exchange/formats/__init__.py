@@ -1,0 +1,1 @@
+"""File formats of roleplay programs: character cards, lorebooks, chats. Bytes in, values out."""

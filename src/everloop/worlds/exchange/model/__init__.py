@@ -1,0 +1,1 @@
+"""Imports of worlds in the log: their events, commands and decisions."""

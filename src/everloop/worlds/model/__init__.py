@@ -1,0 +1,1 @@
+"""The model of worlds: events, commands, state and decisions. Pure."""

@@ -1,0 +1,172 @@
+"""Playing in a world on a real log: versions, rewinding and branches leave nothing behind."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from everloop.app import USER, Engine
+from everloop.errors import Conflict, NotFound
+from everloop.log import Context
+from everloop.log.integrity.rebuild import rebuild_projections
+from everloop.worlds.model import commands as c
+from everloop.worlds.model.values import CharacterSheet, Place
+from everloop.worlds.queries import (
+    StoryMessage,
+    list_characters,
+    list_worlds,
+    story_messages,
+    timeline,
+)
+from everloop.worlds.service import Opening
+
+ENGINE = Context(actor="engine")
+CAFE = Place("cafe", "The café")
+
+
+class Play:
+    """A world with Ada, at a café, and hands to play in it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.service = engine.worlds
+        self.ada = self.service.author(CharacterSheet("Ada"), USER)
+        opening = Opening("Evening", "Robin", "2026-05-01T18:00", CAFE, (self.ada,))
+        self.world_id = self.service.open(opening, USER)
+
+    def say(self, message_id: str, text: str) -> None:
+        self.engine.do(c.WriteMessage(self.world_id, message_id, "you", text))
+
+    def reply(self, message_id: str, text: str, turn: str = "") -> int:
+        """Ada replies; returns where her choice of words is recorded."""
+        turn_id = turn or f"turn-{message_id}"
+        if not turn:
+            self.engine.do(c.RecordTurn(self.world_id, turn_id, message_id, self.ada))
+        version = f"v-{turn_id}"
+        sending = c.BeginSending(self.world_id, turn_id, version, "model", "ctx", "here")
+        self.engine.do(sending, by=ENGINE)
+        done = self.engine.do(c.FinishTurn(self.world_id, turn_id, text, "model"), by=ENGINE)
+        return done.facts[-1].position
+
+    def warm(self, because: int) -> None:
+        shift = c.ShiftEdge(self.world_id, self.ada, "you", 5, because=(because,))
+        self.engine.do(shift, by=ENGINE)
+
+    @property
+    def messages(self) -> list[StoryMessage]:
+        with self.engine.reading() as reader:
+            return story_messages(reader, self.world_id)
+
+    @property
+    def texts(self) -> list[str]:
+        return [message.text for message in self.messages]
+
+    @property
+    def affinity(self) -> int:
+        return self.service.world(self.world_id).edge(self.ada, "you").affinity
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Generator[Play]:
+    with Engine.open(tmp_path) as engine:
+        yield Play(engine)
+
+
+def test_a_world_opens_with_a_character_in_its_first_scene(play: Play) -> None:
+    world = play.service.world(play.world_id)
+    assert world.cast == {play.ada: "Ada"}
+    assert world.scene
+    assert world.scene.present == ("you", play.ada)
+    with play.engine.reading() as reader:
+        assert [one.title for one in list_worlds(reader)] == ["Evening"]
+        assert [one.sheet.name for one in list_characters(reader)] == ["Ada"]
+    with pytest.raises(NotFound):
+        play.service.world("elsewhere")
+
+
+def test_another_version_takes_back_what_came_of_the_first(play: Play) -> None:
+    play.say("m1", "Coffee?")
+    play.warm(play.reply("m2", "With pleasure."))
+    assert play.affinity == 5
+    turn = play.service.request_version(play.world_id, "m2", "", USER)
+    assert play.affinity == 0
+    play.reply("m2", "Leave me alone.", turn)
+    assert play.texts == ["Coffee?", "Leave me alone."]
+    assert [one.text for one in play.messages[1].versions] == ["With pleasure.", "Leave me alone."]
+    assert play.affinity == 0
+
+
+def test_going_back_to_a_version_chooses_it_anew(play: Play) -> None:
+    play.say("m1", "Coffee?")
+    play.reply("m2", "With pleasure.")
+    play.reply("m2", "No.", play.service.request_version(play.world_id, "m2", "", USER))
+    play.service.choose_version(play.world_id, "m2", "v-turn-m2", USER)
+    assert play.texts == ["Coffee?", "With pleasure."]
+    head = play.engine.log.head
+    play.service.choose_version(play.world_id, "m2", "v-turn-m2", USER)
+    assert play.engine.log.head == head
+
+
+def test_only_the_newest_reply_gets_another_version(play: Play) -> None:
+    play.reply("m1", "Hello.")
+    play.say("m2", "Hi.")
+    with pytest.raises(Conflict, match="newest"):
+        play.service.choose_version(play.world_id, "m1", "v-turn-m1", USER)
+
+
+def test_rewinding_takes_back_a_turn_and_all_that_followed(play: Play) -> None:
+    play.say("m1", "Coffee?")
+    play.warm(play.reply("m2", "With pleasure."))
+    play.say("m3", "Sugar?")
+    impact = play.service.preview_rewind(play.world_id, "m2")
+    assert impact.hides
+    play.service.rewind(play.world_id, "m2", USER)
+    assert (play.texts, play.affinity) == (["Coffee?"], 0)
+    play.reply("m4", "No, thank you.")
+    assert play.texts == ["Coffee?", "No, thank you."]
+
+
+def test_a_branch_keeps_what_was_said_up_to_it(play: Play) -> None:
+    play.say("m1", "Coffee?")
+    play.warm(play.reply("m2", "With pleasure."))
+    play.say("m3", "Sugar?")
+    play.service.branch_after(play.world_id, "m2", USER)
+    assert play.texts == ["Coffee?", "With pleasure."]
+    assert play.affinity == 0  # what followed from the reply is recorded after it
+
+
+def test_edits_hiding_and_witnesses_show_in_the_story(play: Play) -> None:
+    play.say("m1", "Coffe?")
+    play.engine.do(c.EditMessage(play.world_id, "m1", "", "Coffee?"))
+    play.engine.do(c.CorrectWitnesses(play.world_id, "m1", ("you",)))
+    (message,) = play.messages
+    assert (message.text, message.edited, message.witnesses) == ("Coffee?", True, ("you",))
+    assert not message.reaches(play.ada)
+    play.engine.do(c.HideMessage(play.world_id, "m1"))
+    assert play.messages[0].hidden
+    play.engine.do(c.UnhideMessage(play.world_id, "m1"))
+    assert not play.messages[0].hidden
+
+
+def test_a_message_id_is_used_once(play: Play) -> None:
+    play.say("m1", "Coffee?")
+    with pytest.raises(Conflict, match="exists"):
+        play.say("m1", "Tea?")
+
+
+def test_the_views_rebuilt_equal_the_live_ones(play: Play) -> None:
+    play.say("m1", "Coffee?")
+    play.warm(play.reply("m2", "With pleasure."))
+    with play.engine.reading() as reader:
+        before = story_messages(reader, play.world_id), timeline(reader, play.world_id)
+    rebuild_projections(play.engine.log, ["worlds"])
+    with play.engine.reading() as reader:
+        assert (story_messages(reader, play.world_id), timeline(reader, play.world_id)) == before
+
+
+def test_the_dialogue_of_a_world_is_its_own(play: Play) -> None:
+    play.say("m1", "Coffee?")
+    other = Play(play.engine)
+    for number in range(80):
+        other.say(f"x{number}", "Elsewhere.")
+    assert play.texts == ["Coffee?"]
