@@ -42,7 +42,7 @@ def show_picture(
     talk.home_thread(USER)
     sent = talk.send(HOME, OutgoingMessage(words, (kept,)), USER)
     with engine.reading() as reader:
-        return threads.message(reader, sent.message_id).position, kept
+        return threads.find_message(reader, sent.message_id).position, kept
 
 
 class Parlour:
@@ -68,13 +68,13 @@ class Parlour:
     def answer(self, sent: SentMessage) -> threads.ThreadMessage:
         """The answer of a turn that has ended."""
         with self.engine.reading(branch=sent.branch) as reader:
-            turn = threads.turn(reader, sent.turn_id)
-            return threads.message(reader, turn.answer_id)
+            turn = threads.find_turn(reader, sent.turn_id)
+            return threads.find_message(reader, turn.answer_id)
 
     def turn(self, sent: SentMessage) -> threads.TurnView:
         """A turn as it stands."""
         with self.engine.reading(branch=sent.branch) as reader:
-            return threads.turn(reader, sent.turn_id)
+            return threads.find_turn(reader, sent.turn_id)
 
     def until_ended(self, turn_id: str) -> None:
         """Wait for the end of a turn."""

@@ -8,7 +8,7 @@ from tests.thread.fixtures import Parlour, parlour
 
 from everloop.app import PROJECTIONS, USER
 from everloop.log import Log
-from everloop.log.integrity.rebuild import rebuild
+from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.memory.model.scopes import OWNER
 from everloop.memory.retrieval.results import SearchQuery
 from everloop.ports import Prompt, ToolCall
@@ -26,8 +26,8 @@ from everloop.thread.model.events import Attachment, MessageImported
 from everloop.thread.model.state import CONVERSATION, thread_stream
 from everloop.thread.service import OutgoingMessage
 
-NOTE = ToolCall("c", "note_topic", {"title": "Plums", "note": "Ripe."})
-DECIDE = ToolCall("d", "note_decision", {"text": "We plant plums."})
+NOTE = ToolCall("c", "remember", {"kind": "topic", "title": "Plums", "text": "Ripe."})
+DECIDE = ToolCall("d", "remember", {"kind": "decision", "text": "We plant plums."})
 IMPORTED = MessageImported(
     HOME, "old-1", "user", "Old.", "2025-05-05T05:05:05+00:00", "me", "1", ()
 )
@@ -65,7 +65,7 @@ def test_rebuilt_thread_projections_equal_the_live_ones(tmp_path: Path, view: st
         log = talking.engine.log
         live, state = _dumped(log, view), log.state(CONVERSATION, thread_stream(HOME))
         assert live
-        rebuild(log, [view])
+        rebuild_projections(log, [view])
         assert _dumped(log, view) == live
         assert "4711" not in repr(live)
         assert log.state(CONVERSATION, thread_stream(HOME)) == state

@@ -49,7 +49,7 @@ def long() -> Iterable[ParsedMessage]:
 def short() -> Iterable[ParsedMessage]:
     """One that speaks of them in passing."""
     at = (BEGIN + timedelta(days=200)).isoformat()
-    yield ParsedMessage("s1", "user", "What about plums and other fruit of the autumn?", at)
+    yield ParsedMessage("s1", "user", "I like plums and other fruit of the autumn.", at)
     yield ParsedMessage("s2", "assistant", "The plums of the neighbour are the best of all.", at)
 
 

@@ -16,16 +16,7 @@ from everloop.thread.model.commands import HOME
 from everloop.thread.queries import notes as noting
 from everloop.thread.service import SentMessage
 
-OURS = {
-    "recall",
-    "search_messages",
-    "zoom",
-    "remember",
-    "propose_lesson",
-    "note_decision",
-    "note_topic",
-    "note_intent",
-}
+OURS = {"recall", "remember", "propose_task"}  # zoom comes with a past
 
 
 SCRIPT: list[Script] = []  # what the model is going to say
@@ -60,12 +51,14 @@ def told(talking: Parlour, text: str) -> SentMessage:
 
 def notes(talking: Parlour, sort: str) -> list[tuple[str, str]]:
     with talking.engine.reading() as reader:
-        found = noting.notes(reader, HOME)
+        found = noting.list_notes(reader, HOME)
     return [(note.title, note.text) for note in found if note.sort == sort]
 
 
-def test_the_model_is_offered_every_tool_with_its_schema(talking: Parlour) -> None:
+def test_the_model_is_offered_every_tool_that_applies_with_its_schema(talking: Parlour) -> None:
     told(talking, "Hello.")
+    assert {tool.name for tool in talking.model.calls[-1][0].tools} == {"remember", "propose_task"}
+    told(talking, "Hello again.")
     offered = {tool.name: tool for tool in talking.model.calls[-1][0].tools}
     assert set(offered) == OURS
     for tool in offered.values():
@@ -81,14 +74,19 @@ def test_recall_finds_memories_and_messages(talking: Parlour) -> None:
     assert "The plums are ripe in August." in found
 
 
-def test_message_search_finds_messages_and_no_other_memories(talking: Parlour) -> None:
+def test_recall_says_who_said_it_and_when(talking: Parlour) -> None:
     said = told(talking, "The plums are ripe in August.")
     talking.engine.do(RememberItem("mem-jam", "Plum jam needs lemon."))
-    _, found = used(talking, "search_messages", query="plums")
-    assert f"(message, {said.message_id}) The plums are ripe in August." in found
-    assert "jam" not in found
-    _, nothing = used(talking, "search_messages", query="quokka")
-    assert nothing.startswith("Nothing was found.")
+    _, found = used(talking, "recall", query="plums")
+    day = talking.stage.clock.now().date()
+    assert f"{day} (said by the person, {said.message_id}) The plums are ripe" in found
+    assert f"{day} (fact, kept by the person, mem-jam) Plum jam needs lemon." in found
+
+
+def test_recall_says_that_nothing_fits(talking: Parlour) -> None:
+    told(talking, "The plums are ripe in August.")
+    _, nothing = used(talking, "recall", query="quokka")
+    assert nothing.startswith("Memory was searched; nothing fits.")
 
 
 def test_zoom_opens_a_day_down_to_its_messages(talking: Parlour) -> None:
@@ -116,7 +114,7 @@ def test_a_lesson_proposed_by_the_model_is_pending_and_is_deleted_with_the_quest
     talking: Parlour,
 ) -> None:
     sent, said = used(
-        talking, "propose_lesson", description="Ask first", body="Ask before you plant."
+        talking, "remember", kind="rule", title="Ask first", text="Ask before you plant."
     )
     lesson_id = said.removeprefix("Proposed as ").partition(".")[0]
     lesson = talking.engine.lessons.find("user", lesson_id)
@@ -128,29 +126,25 @@ def test_a_lesson_proposed_by_the_model_is_pending_and_is_deleted_with_the_quest
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "sort", "noted"),
+    ("arguments", "noted"),
     [
-        (
-            "note_decision",
-            {"text": "We plant plums."},
-            "decision",
-            ("We plant plums.", "We plant plums."),
-        ),
-        ("note_topic", {"title": "Plums", "note": "Ripe."}, "topic", ("Plums", "Ripe.")),
-        ("note_intent", {"text": "Buy a spade."}, "intent", ("Buy a spade.", "Buy a spade.")),
+        ({"kind": "decision", "text": "We plant plums."}, ("We plant plums.", "We plant plums.")),
+        ({"kind": "topic", "title": "Plums", "text": "Ripe."}, ("Plums", "Ripe.")),
+        ({"kind": "intent", "text": "Buy a spade."}, ("Buy a spade.", "Buy a spade.")),
     ],
 )
 def test_notes_of_the_model_are_stored_and_deleted_with_the_question(
-    talking: Parlour, tool: str, arguments: dict[str, str], sort: str, noted: tuple[str, str]
+    talking: Parlour, arguments: dict[str, str], noted: tuple[str, str]
 ) -> None:
-    sent, _ = used(talking, tool, **arguments)
+    sent, _ = used(talking, "remember", **arguments)
+    sort = arguments["kind"]
     assert notes(talking, sort) == [noted]
     talking.talk.retract(sent.message_id, "a slip", USER)
     assert notes(talking, sort) == []
 
 
 def test_a_note_on_an_open_topic_does_not_open_it_again(talking: Parlour) -> None:
-    _, first = used(talking, "note_topic", title="Plums", note="Ripe.")
-    _, second = used(talking, "note_topic", title="plums", note="Eaten.")
+    _, first = used(talking, "remember", kind="topic", title="Plums", text="Ripe.")
+    _, second = used(talking, "remember", kind="topic", title="plums", text="Eaten.")
     assert first == second
     assert notes(talking, "topic") == [("Plums", "Eaten.")]

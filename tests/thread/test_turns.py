@@ -1,7 +1,8 @@
 """Turns: recorded before anything is sent, answered once, and never lost."""
 
 import asyncio
-from collections.abc import Generator, Iterator
+import threading
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +18,22 @@ from everloop.memory.retrieval.results import SearchQuery
 from everloop.ports import (
     Chunk,
     Delta,
+    Finish,
     Params,
     Prompt,
     Stream,
     Text,
     ToolCall,
     ToolResult,
+    Usage,
 )
 from everloop.services import Services
 from everloop.settings import Settings
 from everloop.testing.bus import FunctionBus
 from everloop.testing.deterministic import DeterministicWorld
-from everloop.testing.model import ScriptedModel
+from everloop.testing.model import Script, ScriptedModel, Step
 from everloop.thread.model.commands import HOME, BeginSending, BeginStreaming, SaveAnswer
-from everloop.thread.model.events import Attachment, TurnSending
+from everloop.thread.model.events import Attachment, TurnFailed, TurnSending
 from everloop.thread.queries import threads
 from everloop.thread.service import OutgoingMessage, ThreadService
 from everloop.thread.settings import ThreadSettings
@@ -70,7 +73,24 @@ def test_a_second_message_waits_and_is_answered_with_the_first_answer_before_it(
         prompt, _ = talking.model.calls[1]
         assert [message.role for message in prompt.messages] == ["user", "assistant", "user"]
         assert prompt.messages[1].parts == (Text("One done."),)
-        assert prompt.messages[2].parts == (Text("Second?"),)
+        assert prompt.messages[2].parts[-1] == Text("Second?")
+
+
+def test_an_answer_that_ended_for_length_says_so_and_can_be_continued(tmp_path: Path) -> None:
+    with parlour(tmp_path, [["Half", Finish("length")], "and the rest.", "More."]) as talking:
+        sent = talking.say("Tell me.")
+        talking.until_ended(sent.turn_id)
+        cut = talking.answer(sent)
+        assert (cut.finish, "thread.answer.tokens_max" in cut.hint) == ("length", True)
+        more = talking.talk.continue_answer(cut.message_id, USER, request_id="r1")
+        talking.until_ended(more.turn_id)
+        assert talking.answer(more).text == "and the rest."
+        again = talking.talk.continue_answer(cut.message_id, USER, request_id="r1")
+        assert again.turn_id == more.turn_id
+        with pytest.raises(Conflict):
+            talking.talk.continue_answer(cut.message_id, USER)
+        with pytest.raises(Invalid):
+            talking.talk.continue_answer(talking.answer(more).message_id, USER)
 
 
 def test_stopping_keeps_the_text_so_far(tmp_path: Path) -> None:
@@ -85,6 +105,59 @@ def test_stopping_keeps_the_text_so_far(tmp_path: Path) -> None:
             if isinstance(fact.event, ModelCalled):  # what it took is not known
                 assert (fact.event.turn_id, fact.event.cost_usd) == (sent.turn_id, -1.0)
                 break
+
+
+class Estimating(ScriptedModel):
+    """A scripted model that estimates what a broken-off call cost."""
+
+    def __init__(self, answers: Iterable[Script]) -> None:
+        super().__init__(answers)
+        self.called = threading.Event()
+
+    def generate(self, prompt: Prompt, params: Params) -> Stream:
+        """The next answer of the script."""
+        stream = super().generate(prompt, params)
+        self.called.set()
+        return stream
+
+    def estimate_usage(self, prompt: Prompt, text: str) -> Usage:
+        """Its estimate."""
+        return Usage(self.name, len(prompt.messages), len(text), 0.5)
+
+
+@pytest.mark.parametrize("steps", [["Half ", gate(), "never"], [gate(), "never"]])
+def test_a_stopped_answer_records_an_estimate_of_its_cost(
+    tmp_path: Path, steps: list[Step]
+) -> None:
+    model = Estimating([steps])
+    with parlour(tmp_path, model) as talking:
+        sent = talking.say("Tell me.")
+        model.called.wait()
+        if steps[0] == "Half ":
+            talking.until_streaming(sent.turn_id)
+        talking.running.stop_turn(HOME, sent.turn_id)
+        talking.until_ended(sent.turn_id)
+        events = (fact.event for fact in talking.engine.follow(after=sent.position))
+        called = next(event for event in events if isinstance(event, ModelCalled))
+        text = 5 if steps[0] == "Half " else 0
+        assert (called.tokens_in, called.tokens_out, called.cost_usd) == (1, text, 0.5)
+
+
+class Unloadable(ScriptedModel):
+    """A model whose library is not installed."""
+
+    def preload(self) -> None:
+        """There is nothing to load."""
+        raise ModelFailed("it needs a library", hint="Install it.")
+
+
+def test_a_turn_whose_library_cannot_be_loaded_was_never_sent(tmp_path: Path) -> None:
+    with parlour(tmp_path, Unloadable(["never"])) as talking:
+        sent = talking.say("Tell me.")
+        talking.until_ended(sent.turn_id)
+        kinds = [type(fact.event) for fact in talking.engine.log.read(f"thread:{HOME}")]
+        assert TurnFailed in kinds
+        assert TurnSending not in kinds
 
 
 def test_a_queued_turn_can_be_stopped_and_is_never_sent(tmp_path: Path) -> None:

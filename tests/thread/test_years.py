@@ -105,7 +105,8 @@ def _prompt_steps(folder: Path, *, years: int) -> int:
         summarise_due_windows(engine.log, talking.plain_pyramid(), clock)
         sent = talking.say("What was it all about?")
         steps = _counted(engine)
-        prepare = PromptBuilder(engine.log, engine.memory, clock, limits=ContextLimits(hits=0))
+        limits = ContextLimits(hits=0)
+        prepare = PromptBuilder(engine.log, engine.memory, clock, limits=lambda: limits)
         made = prepare(HOME, sent.turn_id, sent.branch, talking.running.tools)
     assert {"weeks", "months"} <= {one.name for one in made.ledger.sections if one.tokens}
     return sum(steps)

@@ -8,7 +8,7 @@ open. None delays a reply.
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import date
+from datetime import date, timedelta
 
 from everloop.background.task import BackgroundTask
 from everloop.errors import ModelFailed, Rejected
@@ -39,18 +39,27 @@ from everloop.thread.pyramid.summarise import HOST, SummaryPyramid
 from everloop.thread.queries import threads as browsing
 from everloop.thread.remember_messages import remember_messages
 
-CLAIM = "thread.keeping"
+MEMORY_CLAIM = "thread.keeping"
 LOOK_EVERY_S = 60.0
 SAID = (MessageSent, MessageImported, AnswerGiven, TurnStopped, TurnFailed, TurnLeftUncertain)
 MOVED = (BranchStood, Retracted)  # other messages are in sight now
 OVERTAKING = (*MOVED, Revised)  # summaries may be lost now, or say what no longer is
+
+RECENT = timedelta(days=3)  # a thread without newer messages has no dialogue that is too long
+
+SummariseExcess = Callable[[str, date], object]
+
+
+def no_excess(thread_id: str, today: date) -> None:
+    """Summarise nothing early: for a thread without a limit on its dialogue."""
+    del thread_id, today
 
 
 class RememberMessagesTask(BackgroundTask):
     """Makes a memory item of every message."""
 
     def __init__(self, log: Log, bus: CommandBus) -> None:
-        super().__init__(log, "memory", self._work, claim=CLAIM)
+        super().__init__(log, "memory", self._work, claim=MEMORY_CLAIM)
         self._bus = bus
         self.idle = threading.Event()  # set while every message has its item
 
@@ -77,10 +86,16 @@ class SummariesTask(BackgroundTask):
     """Keeps the summaries of the temporal pyramid up to date."""
 
     def __init__(
-        self, log: Log, pyramid: SummaryPyramid, clock: Clock, *, look_every_s: float = LOOK_EVERY_S
+        self,
+        log: Log,
+        pyramid: SummaryPyramid,
+        clock: Clock,
+        *,
+        excess: SummariseExcess = no_excess,
+        look_every_s: float = LOOK_EVERY_S,
     ) -> None:
         super().__init__(log, "summaries", self._work, claim="thread.pyramid")
-        self._pyramid, self._clock = pyramid, clock
+        self._pyramid, self._clock, self._excess = pyramid, clock, excess
         self._look_every_s = look_every_s
 
     def _sum_up(self) -> None:
@@ -88,8 +103,20 @@ class SummariesTask(BackgroundTask):
             self.progress = (done, total)
 
         stopped = self.stopping.is_set
+        self._sum_up_excess()
         summarise_due_windows(self._log, self._pyramid, self._clock, progress=note, stopped=stopped)
         self.progress = (0, 0)
+
+    def _sum_up_excess(self) -> None:
+        """Summarise what of yesterday and today exceeds the dialogue, in threads of these days."""
+        today = local_today(self._log, self._clock)
+        with self._log.reading() as reader:
+            found = browsing.list_threads(reader)
+        for thread in found:
+            if self.stopping.is_set():
+                return
+            if self._clock.now() - thread.newest_at < RECENT:
+                self._excess(thread.thread_id, today)
 
     def _work(self, claim: Claim) -> None:
         """Look now and then. While nothing was recorded, a look each hour is enough."""
@@ -203,7 +230,7 @@ def summarise_due_windows(
 ) -> int:
     """Summarise every closed window that lacks its summary; returns how many were tried."""
     with log.reading() as reader:
-        threads = [one.thread_id for one in browsing.threads(reader, archived=True)]
+        threads = [one.thread_id for one in browsing.list_threads(reader, archived=True)]
     tried = 0
     for thread_id in threads:
         while due := pyramid.due_windows(thread_id, local_today(log, clock), clock.now()):

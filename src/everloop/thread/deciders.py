@@ -11,13 +11,15 @@ from everloop.thread.model import decide_imports as i
 from everloop.thread.model.decide_imports import IMPORTS, IMPORTS_STREAM
 from everloop.thread.model.state import (
     CONVERSATION,
+    INSTRUCTIONS,
     PYRAMID,
     PYRAMID_STREAM,
     TIME_ZONE,
     TIME_ZONE_STREAM,
+    instructions_stream,
     thread_stream,
 )
-from everloop.thread.queries.threads import ThreadMessage, message
+from everloop.thread.queries.threads import ThreadMessage, find_message
 
 _MESSAGE_POSITION = f"""
 SELECT m.position FROM thread_messages m WHERE m.message_id = ? AND m.thread_id = ?
@@ -47,6 +49,10 @@ def _pyramid_stream(command: _ThreadCommand) -> str:
     return f"{PYRAMID_STREAM}:{command.thread_id}"
 
 
+def _instructions_stream(command: _ThreadCommand) -> str:
+    return instructions_stream(command.thread_id)
+
+
 def message_position(reader: Reader, command: _MessageCommand) -> int:
     """The position of the message that a command names; 0 if none is visible."""
     rows = reader.rows(_MESSAGE_POSITION, (command.message_id, command.thread_id))
@@ -63,7 +69,7 @@ def find_imported_message(reader: Reader, command: c.AddFiles) -> ThreadMessage 
     """The message that a command names, with its attachments; None if none is visible."""
     if not message_position(reader, command):
         return None
-    return message(reader, command.message_id)
+    return find_message(reader, command.message_id)
 
 
 THREAD_DECIDERS: tuple[Decider[Any, Any], ...] = (
@@ -71,12 +77,16 @@ THREAD_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(c.RenameThread, _thread_stream, CONVERSATION, d.rename_thread),
     Decider(c.ArchiveThread, _thread_stream, CONVERSATION, d.archive_thread),
     Decider(c.RestoreThread, _thread_stream, CONVERSATION, d.restore_thread),
+    Decider(c.PinThread, _thread_stream, CONVERSATION, d.pin_thread),
+    Decider(c.UnpinThread, _thread_stream, CONVERSATION, d.unpin_thread),
     Decider(c.SendMessage, _thread_stream, CONVERSATION, d.send_message, also=message_position),
+    Decider(c.PostReport, _thread_stream, CONVERSATION, d.post_report, also=message_position),
     Decider(c.RecordTurn, _thread_stream, CONVERSATION, d.record_turn, also=message_position),
     Decider(c.BeginSending, _thread_stream, CONVERSATION, d.begin_sending),
     Decider(c.BeginStreaming, _thread_stream, CONVERSATION, d.begin_streaming),
     Decider(c.SaveAnswer, _thread_stream, CONVERSATION, d.save_answer),
     Decider(c.RecordToolUse, _thread_stream, CONVERSATION, d.record_tool_use),
+    Decider(c.RecordReasoning, _thread_stream, CONVERSATION, d.record_reasoning),
     Decider(c.GiveAnswer, _thread_stream, CONVERSATION, d.give_answer),
     Decider(c.StopTurn, _thread_stream, CONVERSATION, d.stop_turn),
     Decider(c.FailTurn, _thread_stream, CONVERSATION, d.fail_turn),
@@ -99,5 +109,6 @@ THREAD_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(c.MarkDay, _thread_stream, CONVERSATION, d.mark_day),
     Decider(c.NoteSummary, _pyramid_stream, PYRAMID, d.note_summary),
     Decider(c.NoteNoSummary, _pyramid_stream, PYRAMID, d.note_no_summary),
+    Decider(c.SetInstructions, _instructions_stream, INSTRUCTIONS, d.set_instructions),
     Decider(c.SetZone, lambda _: TIME_ZONE_STREAM, TIME_ZONE, d.set_zone),
 )

@@ -52,7 +52,7 @@ class FeedbackTask(BackgroundTask):
 def feedback_input(reader: Reader, message_id: str) -> tuple[str, UserTurn] | None:
     """The thread and listener input of a message; None if it does not follow an answer."""
     try:
-        said = threads.message(reader, message_id)
+        said = threads.find_message(reader, message_id)
     except NotFound:  # it was deleted, or is on another branch
         return None
     if reader.record(said.position).actor != OWNER:
@@ -60,7 +60,7 @@ def feedback_input(reader: Reader, message_id: str) -> tuple[str, UserTurn] | No
     before = threads.messages_around(reader, said.thread_id, message_id, BEFORE, "before").messages
     if not before or before[-1].role != "assistant" or not before[-1].turn_id:
         return None
-    shown = _shown_lessons(reader, threads.turn(reader, before[-1].turn_id).context_id)
+    shown = _shown_lessons(reader, threads.find_turn(reader, before[-1].turn_id).context_id)
     if not shown:
         return None
     turns = tuple(

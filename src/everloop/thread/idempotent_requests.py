@@ -12,6 +12,8 @@ THREAD_TRACES: IdempotencyRules = {
     c.RenameThread: IdempotencyRule("rename", (e.ThreadRenamed,), ("thread_id", "title")),
     c.ArchiveThread: IdempotencyRule("archive", (e.ThreadArchived,), ("thread_id",)),
     c.RestoreThread: IdempotencyRule("archive", (e.ThreadRestored,), ("thread_id",)),
+    c.PinThread: IdempotencyRule("pin", (e.ThreadPinned,), ("thread_id",)),
+    c.UnpinThread: IdempotencyRule("pin", (e.ThreadUnpinned,), ("thread_id",)),
     c.RecordTurn: IdempotencyRule(
         "again", (e.TurnRecorded,), ("thread_id", "turn_id", "message_id")
     ),
@@ -24,5 +26,6 @@ THREAD_TRACES: IdempotencyRules = {
     c.NoteIntent: IdempotencyRule("note", (e.IntentNoted,), ("thread_id", "intent_id", "text")),
     c.NoteTopic: IdempotencyRule("noted", (e.TopicNoted,), ("thread_id", "topic_id", "note")),
     c.CloseTopic: IdempotencyRule("settle", (e.TopicClosed,), ("thread_id", "topic_id")),
+    c.SetInstructions: IdempotencyRule("instruct", (e.InstructionsSet,), ("thread_id",)),
     c.SettleIntent: IdempotencyRule("settle", (e.IntentSettled,), ("thread_id", "intent_id")),
 }

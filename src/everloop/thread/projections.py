@@ -21,7 +21,7 @@ class ThreadTables(Projection):
     """Threads, messages, phases of turns, tool calls, imports, time zones and summaries."""
 
     name = "thread_book"
-    version = 2
+    version = 4
     tables: ClassVar[tuple[str, ...]] = (
         "thread_threads",
         "thread_messages",
@@ -32,6 +32,8 @@ class ThreadTables(Projection):
         "thread_imports",
         "thread_places",
         "thread_windows",
+        "thread_instructions",
+        "thread_reasoning",
     )
     schema = """
     CREATE TABLE thread_threads (
@@ -52,10 +54,12 @@ class ThreadTables(Projection):
         turn_id    TEXT NOT NULL,
         state      TEXT NOT NULL,
         said_at    INTEGER NOT NULL,
+        asked_at   INTEGER NOT NULL, -- of an answer: when its question was sent
+        asked      INTEGER NOT NULL, -- and the position of that question
         day        TEXT NOT NULL
     ) STRICT;
     CREATE INDEX thread_messages_id ON thread_messages (message_id);
-    CREATE INDEX thread_messages_order ON thread_messages (thread_id, said_at, position);
+    CREATE INDEX thread_messages_order ON thread_messages (thread_id, asked_at, asked, position);
     CREATE INDEX thread_messages_day ON thread_messages (thread_id, day, position);
     CREATE TABLE thread_turns (
         position   INTEGER PRIMARY KEY,
@@ -123,9 +127,30 @@ class ThreadTables(Projection):
         at        INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX thread_windows_key ON thread_windows (thread_id, window, position);
+    CREATE TABLE thread_instructions (
+        position  INTEGER PRIMARY KEY,
+        branch    TEXT NOT NULL,
+        thread_id TEXT NOT NULL,
+        text      TEXT NOT NULL,
+        at        INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX thread_instructions_thread ON thread_instructions (thread_id, position);
+    CREATE TABLE thread_reasoning (
+        position INTEGER PRIMARY KEY,
+        branch   TEXT NOT NULL,
+        turn_id  TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX thread_reasoning_turn ON thread_reasoning (turn_id, position);
     """
 
-    @on(e.ThreadOpened, e.ThreadRenamed, e.ThreadArchived, e.ThreadRestored)
+    @on(
+        e.ThreadOpened,
+        e.ThreadRenamed,
+        e.ThreadArchived,
+        e.ThreadRestored,
+        e.ThreadPinned,
+        e.ThreadUnpinned,
+    )
     def _insert_thread(self, db: apsw.Connection, happened: e.ThreadEvent, fact: Fact) -> None:
         act = happened.wire.rpartition("_")[2]
         row = (happened.thread_id, act, getattr(happened, "title", ""), fact.recorded_us)
@@ -144,6 +169,11 @@ class ThreadTables(Projection):
     def _imported(self, db: apsw.Connection, new: e.MessageImported, fact: Fact) -> None:
         said = to_microseconds(datetime.fromisoformat(new.said_at))
         _insert_message(db, fact, (new.thread_id, new.message_id, new.role, "", "imported", said))
+
+    @on(e.ReportPosted)
+    def _reported(self, db: apsw.Connection, new: e.ReportPosted, fact: Fact) -> None:
+        row = (new.thread_id, new.message_id, "assistant", "", "report", fact.recorded_us)
+        _insert_message(db, fact, row)
 
     @on(e.TurnRecorded)
     def _recorded(self, db: apsw.Connection, new: e.TurnRecorded, fact: Fact) -> None:
@@ -195,6 +225,16 @@ class ThreadTables(Projection):
             (fact.position, fact.branch, new.turn_id, new.call_id, new.name, new.failed),
         )
 
+    @on(e.ReasoningGiven)
+    def _reasoning_given(self, db: apsw.Connection, new: e.ReasoningGiven, fact: Fact) -> None:
+        row = (fact.position, fact.branch, new.turn_id)
+        db.execute("INSERT INTO thread_reasoning VALUES (?, ?, ?)", row)
+
+    @on(e.InstructionsSet)
+    def _instructed(self, db: apsw.Connection, new: e.InstructionsSet, fact: Fact) -> None:
+        row = (fact.position, fact.branch, new.thread_id, new.text, fact.recorded_us)
+        db.execute("INSERT INTO thread_instructions VALUES (?, ?, ?, ?, ?)", row)
+
     @on(e.ZoneSet)
     def _zone_set(self, db: apsw.Connection, new: e.ZoneSet, fact: Fact) -> None:
         row = (fact.position, fact.branch, new.zone, fact.recorded_us)
@@ -232,13 +272,15 @@ class ThreadTables(Projection):
         _insert_turn(db, fact, new.thread_id, new.turn_id, state, answer_id=new.message_id, **named)
         if new.message_id:
             row = (new.thread_id, new.message_id, "assistant", new.turn_id, state, fact.recorded_us)
-            _insert_message(db, fact, row)
+            asked = query_rows(db, _QUESTION_OF_TURN, (new.turn_id,))
+            _insert_message(db, fact, row, asked[0] if asked else None)
 
 
 class ThreadNotes(Projection):
     """Topics, decisions and intents; important days; usage of model calls."""
 
     name = "thread_notes"
+    version = 2
     tables: ClassVar[tuple[str, ...]] = (
         "thread_notes",
         "thread_days",
@@ -276,7 +318,8 @@ class ThreadNotes(Projection):
         tokens_out INTEGER NOT NULL,
         cost_usd   REAL NOT NULL,
         duration_s REAL NOT NULL,
-        turn_id    TEXT NOT NULL
+        turn_id    TEXT NOT NULL,
+        tokens_cached INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX thread_calls_at ON thread_calls (at);
     CREATE INDEX thread_calls_turn ON thread_calls (turn_id) WHERE turn_id <> '';
@@ -324,9 +367,10 @@ class ThreadNotes(Projection):
             new.cost_usd,
             new.duration_s,
             new.turn_id,
+            new.tokens_cached,
         )
         db.execute(
-            "INSERT INTO thread_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO thread_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (fact.position, fact.branch, fact.recorded_us, *row),
         )
 
@@ -338,19 +382,30 @@ SELECT zone FROM (SELECT zone FROM thread_places WHERE at <= ?1 ORDER BY at DESC
                   LIMIT 1)
 UNION ALL SELECT zone FROM (SELECT zone FROM thread_places ORDER BY at, position LIMIT 1) LIMIT 1
 """
+_QUESTION_OF_TURN = """
+SELECT m.said_at, m.position
+FROM thread_turns t JOIN thread_messages m ON m.message_id = t.message_id
+WHERE t.turn_id = ? AND t.phase = 'recorded' LIMIT 1
+"""
 _INSERT_IMPORT = "INSERT INTO thread_imports VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 def _insert_message(
-    db: apsw.Connection, fact: Fact, row: tuple[str, str, str, str, str, int]
+    db: apsw.Connection,
+    fact: Fact,
+    row: tuple[str, str, str, str, str, int],
+    question: tuple[int, int] | None = None,
 ) -> None:
-    """Insert a message with its local day in the person's time zone; that day never changes."""
+    """Insert a message with its local day in the person's time zone; that day never changes.
+
+    An answer stands right after its `question`, whatever was sent in between.
+    """
     said_at = row[-1]
     zones = [(said_at, zone) for (zone,) in query_rows(db, _ZONE_AT, (said_at,))]
     day = TimeZoneHistory(zones).local_date(said_at).isoformat()
     db.execute(
-        "INSERT INTO thread_messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (fact.position, fact.branch, *row, day),
+        "INSERT INTO thread_messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (fact.position, fact.branch, *row, *(question or (said_at, fact.position)), day),
     )
 
 

@@ -1,5 +1,7 @@
 """Indexing messages as memory items, so that search finds them by keywords and meaning.
 
+What the built-in model said is not indexed: it only repeats what is in memory already.
+
 Each message becomes an item with the same id. The pending work is derived from the log: messages
 without an item. An item derives from its message, so hiding the message hides the item.
 """
@@ -15,6 +17,7 @@ from everloop.log import CommandBus, Log, Reader, visible
 from everloop.log.model.record import from_microseconds
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.model.events import Origin
+from everloop.thread.model.state import BUILT_IN
 from everloop.thread.turns import ENGINE
 
 KIND = "message"
@@ -54,11 +57,11 @@ def remember_messages(
 
 def _items(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> list[RememberItem]:
     items: list[RememberItem] = []
-    for position, thread_id, message_id, role, said_at, data in rows:
+    for position, thread_id, message_id, role, said_at, asked_at, asked, data in rows:
         words = _decode_text(data) if data is not None else _MessageText()
-        if not words.text.strip():
+        if not words.text.strip() or words.model == BUILT_IN:
             continue
-        before = reader.rows(_PREVIOUS_MESSAGE, (thread_id, said_at, position))
+        before = reader.rows(_PREVIOUS_MESSAGE, (thread_id, asked_at, asked, position))
         items.append(
             RememberItem(
                 item_id=message_id,
@@ -75,7 +78,7 @@ def _items(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> list[RememberItem
 
 
 _WITHOUT_ITEM = f"""
-SELECT m.position, m.thread_id, m.message_id, m.role, m.said_at,
+SELECT m.position, m.thread_id, m.message_id, m.role, m.said_at, m.asked_at, m.asked,
     (SELECT l.data FROM log l WHERE l.position = m.position)
 FROM thread_messages m
 WHERE m.position > ? AND {visible("m")}
@@ -85,6 +88,6 @@ ORDER BY m.position LIMIT ?
 """  # noqa: S608 - our own conditions
 _PREVIOUS_MESSAGE = f"""
 SELECT m.message_id FROM thread_messages m
-WHERE m.thread_id = ? AND (m.said_at, m.position) < (?, ?) AND {visible("m")}
-ORDER BY m.said_at DESC, m.position DESC LIMIT 1
+WHERE m.thread_id = ? AND (m.asked_at, m.asked, m.position) < (?, ?, ?) AND {visible("m")}
+ORDER BY m.asked_at DESC, m.asked DESC, m.position DESC LIMIT 1
 """  # noqa: S608 - our own condition

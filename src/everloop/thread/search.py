@@ -74,7 +74,7 @@ def _filter_hits(
     there = {row[0] for row in rows}
     fitting = [hit for hit in hits if hit.item.item_id in there][:most]
     for hit in fitting:
-        yield MessageHit(threads.message(reader, hit.item.item_id), hit)
+        yield MessageHit(threads.find_message(reader, hit.item.item_id), hit)
 
 
 _FILTERED = f"""

@@ -30,6 +30,7 @@ from everloop.thread.model.events import Attachment, MessageSent, TurnRecorded
 from everloop.thread.model.state import CONVERSATION, thread_stream
 from everloop.thread.queries import threads
 from everloop.thread.search import MessageFilter, MessageSearchResult, search_messages
+from everloop.turns.settings import AS_CONFIGURED, AnswerOptions
 
 
 class SentMessage(msgspec.Struct, frozen=True):
@@ -42,6 +43,9 @@ class SentMessage(msgspec.Struct, frozen=True):
     branch: str
 
 
+CONTINUE = "Continue exactly where your last answer stopped. Do not repeat any of it."
+
+
 class OutgoingMessage(msgspec.Struct, frozen=True):
     """A message to send. `letter_id` is an idempotency key: sending it twice sends it once."""
 
@@ -49,6 +53,7 @@ class OutgoingMessage(msgspec.Struct, frozen=True):
     attachments: tuple[Attachment, ...] = ()
     device: str = ""
     letter_id: str = ""
+    options: AnswerOptions = AS_CONFIGURED
 
 
 class BranchSwitch(msgspec.Struct, frozen=True):
@@ -84,7 +89,7 @@ class ThreadService:
     def home_thread(self, by: Context) -> str:
         """The id of the home thread, which is created on first use."""
         with self._log.reading() as reader:
-            known = any(one.thread_id == HOME for one in threads.threads(reader))
+            known = any(one.thread_id == HOME for one in threads.list_threads(reader))
         if not known:
             self._open(HOME, HOME_TITLE, by)
         return HOME
@@ -95,6 +100,18 @@ class ThreadService:
         self._open(thread_id, title, by, request_id)
         return thread_id
 
+    def preview_delete(self, thread_id: str) -> Impact:
+        """Preview which facts deleting a thread would hide."""
+        return self._log.preview_retract([self._opened_at(thread_id)])
+
+    def delete(self, thread_id: str, by: Context, request_id: str = "") -> Receipt:
+        """Delete a thread and everything derived from it. Retract the retraction to undo it."""
+        if thread_id == HOME:
+            raise Invalid("the home thread cannot be deleted", hint="Delete single messages.")
+        before = self._position_before(RequestKey("retract", request_id))
+        position = self._opened_at(thread_id, before)
+        return retract_once(self._log, position, "", by=by, request_id=request_id)
+
     def send(self, thread_id: str, letter: OutgoingMessage, by: Context) -> SentMessage:
         """Send a message. It is durable when this returns; the answer is generated later."""
         if (before := self._find_earlier_send(letter)) is not None:
@@ -103,20 +120,52 @@ class ThreadService:
             return before
         return self._send(thread_id, letter, by, None)
 
-    def regenerate(self, message_id: str, by: Context, request_id: str = "") -> SentMessage:
+    def regenerate(
+        self,
+        message_id: str,
+        by: Context,
+        request_id: str = "",
+        options: AnswerOptions = AS_CONFIGURED,
+    ) -> SentMessage:
         """Regenerate: request another answer to a message, on a new branch."""
         fork = RequestKey("fork", request_id)
         said = self._question_of(message_id, fork)
         # On that branch, not the current one: another device may have switched since.
         branch = self._fork(said.thread_id, said.position, by, fork).branch
         turn_id = id_for_request(self._log.ids, "trn", request_id)
-        command = RecordTurn(said.thread_id, turn_id, said.message_id)
+        command = RecordTurn(said.thread_id, turn_id, said.message_id, options)
         receipt = execute_once(
             self._bus, command, THREAD_TRACES, by=by, request_id=request_id, branch=branch
         )
         return SentMessage(
             said.thread_id, said.message_id, command.turn_id, receipt.position, receipt.branch
         )
+
+    def continue_answer(
+        self, message_id: str, by: Context, *, request_id: str = "", device: str = ""
+    ) -> SentMessage:
+        """Ask for the rest of an answer that ended at its length limit.
+
+        Raises:
+            Invalid: it did not end so.
+            Conflict: it is not the last message any more.
+        """
+        letter = OutgoingMessage(CONTINUE, letter_id=request_id, device=device)
+        if (before := self._find_earlier_send(letter)) is not None:
+            return before
+        with self._log.reading() as reader:
+            said = threads.find_message(reader, message_id)
+            newest = threads.newest_messages(reader, said.thread_id, 1).messages[-1]
+        if said.finish != "length":
+            raise Invalid(
+                "only an answer that ended at its length limit can be continued",
+                hint="Ask for more in words.",
+            )
+        if newest.message_id != message_id:
+            raise Conflict(
+                "the conversation went on since this answer", hint="Ask for the rest in words."
+            )
+        return self._send(said.thread_id, letter, by, None)
 
     def edit(self, message_id: str, letter: OutgoingMessage, by: Context) -> SentMessage:
         """Edit a message: send another text in its place, on a new branch."""
@@ -139,7 +188,7 @@ class ThreadService:
             there = threads.questions_of_turns(
                 reader, waiting
             )  # some may have been deleted just now
-            turns = [threads.turn(reader, turn_id) for turn_id in waiting if turn_id in there]
+            turns = [threads.find_turn(reader, turn_id) for turn_id in waiting if turn_id in there]
         return [turn for turn in turns if turn.open]
 
     # -- rewinding and deleting --------------------------------------------------------------------
@@ -200,6 +249,11 @@ class ThreadService:
         self._log.create_tree(thread_stream(thread_id), actor=by.actor)
         execute_once(self._bus, command, THREAD_TRACES, by=by, request_id=request_id)
 
+    def _opened_at(self, thread_id: str, as_of: int | None = None) -> int:
+        """The position of the event that opened a thread."""
+        with self._log.reading(as_of=as_of) as reader:
+            return threads.opened_at(reader, thread_id)
+
     def _send(
         self, thread_id: str, letter: OutgoingMessage, by: Context, branch: str | None
     ) -> SentMessage:
@@ -211,6 +265,7 @@ class ThreadService:
             f"trn-{name}",
             letter.attachments,
             letter.device,
+            letter.options,
         )
         receipt = self._bus.do(command, by=by, branch=branch, request_id=_letter_request_id(name))
         return _sent_message(receipt, command)
@@ -241,16 +296,16 @@ class ThreadService:
     ) -> threads.ThreadMessage:
         """A visible message; for a repeated request, as it was at the first one."""
         with self._log.reading(as_of=self._position_before(request)) as reader:
-            return threads.message(reader, message_id)
+            return threads.find_message(reader, message_id)
 
     def _question_of(self, message_id: str, request: RequestKey) -> threads.ThreadMessage:
         """The question: this message itself, or the one that it answers."""
         with self._log.reading(as_of=self._position_before(request)) as reader:
-            said = threads.message(reader, message_id)
+            said = threads.find_message(reader, message_id)
             if said.role == "user":
                 return said
-            turn = threads.turn(reader, said.turn_id)
-            return threads.message(reader, turn.message_id)
+            turn = threads.find_turn(reader, said.turn_id)
+            return threads.find_message(reader, turn.message_id)
 
     def _position_before(self, request: RequestKey) -> int | None:
         """The position right before a request was first carried out; None if it was not."""

@@ -1,6 +1,6 @@
 """Settings of conversations; section `[thread]` of the settings file."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -36,9 +36,20 @@ class ContextLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dialogue: Annotated[
         int, Meta(ge=500, description="Token limit for the messages of yesterday and today.")
     ] = 16_000
+    parts: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Token limit for summaries of those messages of yesterday and today that"
+            " exceed `dialogue`.",
+        ),
+    ] = 3_000
     recalled: Annotated[
         int, Meta(ge=0, description="Token limit for memories that match the question.")
     ] = 3_000
+    instructions: Annotated[
+        int, Meta(ge=0, description="Token limit for the person's own instructions.")
+    ] = 2_000
     lessons: Annotated[int, Meta(ge=0, description="Token limit for approved lessons.")] = 2_000
     notes: Annotated[
         int, Meta(ge=0, description="Token limit for open topics, decisions and intents.")
@@ -55,6 +66,9 @@ class ContextLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class SummaryLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Token limit of the summary of one time window."""
 
+    part: Annotated[
+        int, Meta(ge=50, description="Token limit of the summary of a part of a long day.")
+    ] = 250
     day: Annotated[int, Meta(ge=50, description="Token limit of a day's summary.")] = 500
     week: Annotated[int, Meta(ge=50, description="Token limit of a week's summary.")] = 1_000
     month: Annotated[int, Meta(ge=50, description="Token limit of a month's summary.")] = 2_000
@@ -89,13 +103,38 @@ class ImportLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 7
 
 
+class DocumentLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits of reading an attached document (PDF, Office, OpenDocument)."""
+
+    seconds_max: Annotated[
+        float, Meta(gt=0, description="Maximum time to read a document, in seconds.")
+    ] = 20.0
+    memory_bytes_max: Annotated[
+        int, Meta(ge=100_000_000, description="Maximum memory to read a document, in bytes.")
+    ] = 1_000_000_000
+    unpacked_bytes_max: Annotated[
+        int, Meta(ge=1_000, description="Maximum unpacked size of a document, in bytes.")
+    ] = 300_000_000
+    characters_max: Annotated[
+        int, Meta(ge=1_000, description="Maximum text taken from a document, in characters.")
+    ] = 400_000
+
+
 class ThreadSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of conversations: prompt budget, summaries, answers and imports."""
 
     attachment_bytes_max: Annotated[
         int, Meta(ge=1, description="Maximum size of an attachment, in bytes.")
     ] = 25_000_000
+    significance: Annotated[
+        Literal["model", "rules", "off"],
+        Meta(
+            description="How the significance of what was said is rated after a turn: by the"
+            " classifier model, by rules alone, or not at all."
+        ),
+    ] = "model"
     context: ContextLimits = ContextLimits()
     detail: SummaryLimits = SummaryLimits()
     answer: TurnSettings = TurnSettings()
     imports: ImportLimits = ImportLimits()
+    documents: DocumentLimits = DocumentLimits()

@@ -1,89 +1,66 @@
-"""Built-in tools of a conversation: search memory and messages, zoom, remember, take notes.
+"""Built-in tools of a conversation: search memory and messages, zoom, keep facts and notes.
 
 The model acts as `agent:thread`, never as the user: what it remembers or proposes is its own claim.
 Every note derives from the turn it was made in. The class docstrings are the tool descriptions that
 the model reads.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Event
-from typing import Annotated, Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
-from msgspec import Meta
 
 from everloop.errors import Invalid, NotFound
 from everloop.log import Command, CommandBus, Context, Log
 from everloop.log.model.record import to_microseconds
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import Filter, load_viewer
+from everloop.memory.projections.queries import find_item, load_viewer
 from everloop.memory.projections.status_notes import format_expiry
 from everloop.memory.retrieval.results import SearchQuery
 from everloop.memory.service import MemoryService
 from everloop.memory.summaries.zoom import zoom
 from everloop.ports import Clock, Tool, ToolCall
 from everloop.thread.model.commands import NoteDecision, NoteIntent, NoteTopic, OpenTopic
+from everloop.thread.prompt.sections import provenances
 from everloop.thread.pyramid.timeline import TimelineWindow, ZoomedWindow, zoom_window
 from everloop.thread.queries import notes, threads
+from everloop.thread.quoting import collapse_whitespace
 from everloop.turns.tools import TurnRef, decode_tool_arguments
 
 MODEL_CONTEXT = Context(actor="agent:thread", session="thread")
-HITS_MAX = 20
+HITS = 8
 SHOWN = 1_500  # characters of an item
 
 
-class RecallArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Search all of memory by words and meaning. Dates in the question narrow it."""
+class RecallArguments(msgspec.Struct, frozen=True):
+    """Search memory and all that was ever said. Dates in the query narrow it."""
 
     query: str
-    limit: Annotated[int, Meta(ge=1, le=HITS_MAX)] = 6
 
 
-class SearchArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Search what was said in conversations, word for word."""
-
-    query: str
-    limit: Annotated[int, Meta(ge=1, le=HITS_MAX)] = 6
-
-
-class ZoomArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Look closer at a stretch of the past, such as day:2026-05-17 or month:2026-05, or an item."""
+class ZoomArguments(msgspec.Struct, frozen=True):
+    """Open a summarised time, such as day:2026-05-17 or month:2026-05, or a memory by its id."""
 
     what: str
 
 
-class RememberArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Keep a fact that will matter later, in one or two sentences."""
+class RememberArguments(msgspec.Struct, frozen=True):
+    """Keep something for later: a fact, decision, open topic, intent (still to do) or rule."""
 
     text: str
+    kind: Literal["fact", "decision", "topic", "intent", "rule"] = "fact"
     title: str = ""
 
 
-class ProposeLessonArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Propose a lesson: a rule for next time. It is checked before anything relies on it."""
-
-    description: str
-    body: str
-
-
-class DecisionArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Note what was decided, and why."""
-
-    text: str
-
-
-class TopicArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Open a topic to come back to, or note where an open one stands."""
+class ProposeTaskArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Propose work for a background agent, such as a change in a repository. The user starts it."""
 
     title: str
-    note: str = ""
-
-
-class IntentArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Note what is to be done next and was not done yet."""
-
-    text: str
+    brief: str
+    repository: str = ""
+    plan_first: bool = True
 
 
 class ExternalTools(Protocol):
@@ -111,12 +88,13 @@ class NoExternalTools:
 
 
 ProposeLessonFunction = Callable[[str, str, int], str]
+ProposeTaskFunction = Callable[[ProposeTaskArguments, TurnRef], str]
 
 
 class ThreadTools:
     """The built-in and external tools of a conversation."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one function for each thing that a model may propose
         self,
         log: Log,
         bus: CommandBus,
@@ -124,26 +102,27 @@ class ThreadTools:
         clock: Clock,
         *,
         propose: ProposeLessonFunction | None = None,
+        propose_task: ProposeTaskFunction | None = None,
         more: ExternalTools | None = None,
     ) -> None:
         self._log, self._bus, self._keeper, self._clock = log, bus, keeper, clock
-        self._propose = propose
+        self._propose, self._task_proposer = propose, propose_task
         self._external: ExternalTools = more or NoExternalTools()
         self._builtin: Mapping[str, tuple[type[Any], Callable[[Any, TurnRef], str]]] = {
             "recall": (RecallArguments, self._recall),
-            "search_messages": (SearchArguments, self._search),
             "zoom": (ZoomArguments, self._zoom_in),
             "remember": (RememberArguments, self._remember),
-            "note_decision": (DecisionArguments, self._decide),
-            "note_topic": (TopicArguments, self._topic),
-            "note_intent": (IntentArguments, self._intend),
             **(
-                {"propose_lesson": (ProposeLessonArguments, self._propose_lesson)}
-                if propose
-                else {}
+                {"propose_task": (ProposeTaskArguments, self._propose_task)} if propose_task else {}
             ),
         }
-
+        self._keep: Mapping[str, Callable[[RememberArguments, TurnRef], str]] = {
+            "fact": self._remember_fact,
+            "decision": self._note_decision,
+            "topic": self._note_topic,
+            "intent": self._note_intent,
+            "rule": self._propose_rule,
+        }
         self._builtin_tools = [
             Tool(name, str(type_.__doc__), _schema(type_))
             for name, (type_, _) in self._builtin.items()
@@ -162,23 +141,15 @@ class ThreadTools:
         return act(decode_tool_arguments(call, type_), turn)
 
     def _recall(self, asked: RecallArguments, turn: TurnRef) -> str:
-        del turn
-        return self._recall_lines(SearchQuery(asked.query[:2_000], limit=asked.limit))
-
-    def _search(self, asked: SearchArguments, turn: TurnRef) -> str:
-        del turn
-        only = Filter(kinds=("message",))
-        return self._recall_lines(SearchQuery(asked.query[:2_000], limit=asked.limit, only=only))
-
-    def _recall_lines(self, asked: SearchQuery) -> str:
-        answer = self._keeper.recall(OWNER, asked)
-        lines = [
-            f"{hit.item.happened_at:%Y-%m-%d} ({hit.item.kind}, {hit.item.item_id}"
-            f"{format_expiry(hit.item)})"
-            f" {hit.item.text[:SHOWN]}"
-            for hit in answer.hits
-        ]
-        return "\n".join([*(lines or ["Nothing was found."]), *answer.notes])
+        answer = self._keeper.recall(OWNER, SearchQuery(asked.query[:2_000], limit=HITS))
+        found = [hit.item for hit in answer.hits]
+        with self._log.reading(branch=turn.branch) as reader:
+            lines = [
+                f"{item.happened_at:%Y-%m-%d} ({who}, {item.item_id}{format_expiry(item)})"
+                f" {item.text[:SHOWN]}"
+                for item, who in zip(found, provenances(reader, found), strict=True)
+            ]
+        return "\n".join([*(lines or ["Memory was searched; nothing fits."]), *answer.notes])
 
     def _zoom_in(self, asked: ZoomArguments, turn: TurnRef) -> str:
         with self._log.reading(branch=turn.branch) as reader:
@@ -193,46 +164,72 @@ class ThreadTools:
         return "\n".join([_headline(seen.band), *map(_headline, seen.below), *_message_lines(seen)])
 
     def _remember(self, asked: RememberArguments, turn: TurnRef) -> str:
+        return self._keep[asked.kind](asked, turn)
+
+    def _remember_fact(self, asked: RememberArguments, turn: TurnRef) -> str:
         item = RememberItem(
             self._log.ids.new("mem"),
             asked.text,
             asked.title,
-            learned_via="inferred",
+            learned_via="told" if self._was_said(asked.text, turn) else "inferred",
             because=(turn.because,),
         )
         kept = self._keeper.remember(item, by=MODEL_CONTEXT, seen_by=OWNER)  # whose model it is
-        return f"Kept as {kept.item_id}." if kept.new else f"{kept.item_id} says so already."
+        if not kept.new:
+            return f"{kept.item_id} says so already."
+        return "\n".join([f"Kept as {kept.item_id}.", *self._contradicted(kept.contradicts)])
 
-    def _propose_lesson(self, asked: ProposeLessonArguments, turn: TurnRef) -> str:
-        assert self._propose is not None, "the tool is offered only with it"
-        lesson = self._propose(asked.description, asked.body, turn.because)
+    def _contradicted(self, item_ids: Sequence[str]) -> Iterator[str]:
+        """A line for each item that a new one contradicts."""
+        with self._log.reading() as reader:
+            who = load_viewer(reader, OWNER)
+            items = [find_item(reader, who, item_id) for item_id in item_ids]
+        for item in items:
+            day = f"{item.happened_at:%Y-%m-%d}"
+            yield f"It contradicts what was kept on {day}: “{item.text[:SHOWN]}”"
+
+    def _was_said(self, text: str, turn: TurnRef) -> bool:
+        """Whether the message that a turn answers has these words."""
+        with self._log.reading(branch=turn.branch) as reader:
+            said = threads.find_message(reader, threads.question_at(reader, turn.because)).text
+        return collapse_whitespace(text).casefold() in collapse_whitespace(said).casefold()
+
+    def _propose_rule(self, asked: RememberArguments, turn: TurnRef) -> str:
+        if self._propose is None:
+            raise Invalid("there are no rules here", hint="Keep it as a fact.")
+        lesson = self._propose(asked.title or asked.text, asked.text, turn.because)
         return f"Proposed as {lesson}. It is not relied on until it has passed its checks."
 
-    def _decide(self, asked: DecisionArguments, turn: TurnRef) -> str:
+    def _propose_task(self, asked: ProposeTaskArguments, turn: TurnRef) -> str:
+        assert self._task_proposer is not None, "the tool is offered only with it"
+        task = self._task_proposer(asked, turn)
+        return f"Proposed as {task}. It starts only if the user says so, in the inbox."
+
+    def _note_decision(self, asked: RememberArguments, turn: TurnRef) -> str:
         decision = self._log.ids.new("dec")
         self._note(NoteDecision(turn.stream_id, decision, asked.text, "", (turn.because,)), turn)
         return f"Noted as {decision}."
 
-    def _topic(self, asked: TopicArguments, turn: TurnRef) -> str:
-        topic = self._open_topic(turn, asked.title)
+    def _note_topic(self, asked: RememberArguments, turn: TurnRef) -> str:
+        title = asked.title or asked.text
+        topic = self._open_topic(turn, title)
         if topic is None:
             topic = self._log.ids.new("top")
-            opened = OpenTopic(turn.stream_id, topic, asked.title, (turn.because,))
-            self._note(opened, turn)
-        if asked.note:
-            self._note(NoteTopic(turn.stream_id, topic, asked.note, (turn.because,)), turn)
+            self._note(OpenTopic(turn.stream_id, topic, title, (turn.because,)), turn)
+        if asked.title and asked.text:
+            self._note(NoteTopic(turn.stream_id, topic, asked.text, (turn.because,)), turn)
         return f"Noted as {topic}."
 
     def _open_topic(self, turn: TurnRef, title: str) -> str | None:
         with self._log.reading(branch=turn.branch) as reader:
-            topics = notes.notes(reader, turn.stream_id)
+            topics = notes.list_notes(reader, turn.stream_id)
         wanted = title.strip().casefold()
         if not wanted:
             raise Invalid("the topic has no title", hint="Give it a title.")
         found = (n.note_id for n in topics if n.sort == "topic" and n.title.casefold() == wanted)
         return next(found, None)
 
-    def _intend(self, asked: IntentArguments, turn: TurnRef) -> str:
+    def _note_intent(self, asked: RememberArguments, turn: TurnRef) -> str:
         intent = self._log.ids.new("int")
         self._note(NoteIntent(turn.stream_id, intent, asked.text, (turn.because,)), turn)
         return f"Noted as {intent}."
@@ -260,4 +257,4 @@ def _schema(type_: type[Any]) -> dict[str, Any]:
     """The JSON schema of a tool's arguments: a plain object."""
     schema = msgspec.json.schema(type_)
     inner: dict[str, Any] = schema["$defs"][type_.__name__]
-    return {key: value for key, value in inner.items() if key not in ("title", "description")}
+    return {key: value for key, value in inner.items() if key in ("type", "properties", "required")}

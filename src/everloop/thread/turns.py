@@ -3,20 +3,25 @@
 import json
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 import msgspec
 
+from everloop.errors import EverloopError, NotFound
 from everloop.log import Command, CommandBus, Context, Fact, Log, Receipt
 from everloop.log.model.facts import BranchStood, Retracted
-from everloop.memory.model.commands import KeepContext
+from everloop.memory.model.commands import KeepContext, KeepPromptTexts, PromptText
 from everloop.memory.model.events import Ledger
+from everloop.memory.model.state import PROMPT_TEXTS_FOLD, prompt_texts_stream
 from everloop.ports import Ids, Prompt, ToolCall, Usage
+from everloop.thread.model.claims import KEPT_MAX, can_be_kept, claims_to_have_kept
 from everloop.thread.model.commands import (
     BeginSending,
     BeginStreaming,
     FailTurn,
     GiveAnswer,
     LeaveUncertain,
+    RecordReasoning,
     RecordToolUse,
     SaveAnswer,
     StopTurn,
@@ -39,11 +44,18 @@ from everloop.thread.model.state import (
 from everloop.thread.queries import threads
 from everloop.turns.runner import Turn as RunnableTurn
 from everloop.turns.scheduler import Effect
+from everloop.turns.settings import AnswerOptions
 from everloop.turns.tools import Toolbox, TurnRef
 from everloop.usage.recorder import UsageRecorder
 
 CLAIM = "thread.conductor"
 ENGINE = Context(actor="engine")
+REMEMBER = "remember"
+CLAIMED = "claimed"  # the id of a call that the engine made, because the answer claimed it
+KEPT_FOR_IT = "The answer claimed this without calling the tool, so Everloop did it."
+NOT_KEPT = "The answer claims to have kept something, but no tool was called: nothing was kept."
+OFFLINE = "offline"  # the built-in model quotes; what it quotes is no claim of its own
+EVENT_FRAME = 200  # bytes of an event besides its text and its owner
 _SENT = "SELECT 1 FROM thread_turns WHERE turn_id = ? AND phase = 'sending'"
 
 
@@ -53,6 +65,7 @@ class PreparedPrompt(msgspec.Struct, frozen=True):
     prompt: Prompt
     ledger: Ledger
     because: tuple[int, ...] = ()
+    texts: tuple[PromptText, ...] = ()
 
 
 Prepare = Callable[[str, str, str, Toolbox], PreparedPrompt]
@@ -150,11 +163,17 @@ class ThreadTurn:
         self.stream_id, self.branch = thread_id, branch
         self._source, self._turn = source, turn
         self._prepared: PreparedPrompt | None = None
+        self._kept = False  # whether a tool kept something in this turn
 
     @property
     def turn_id(self) -> str:
         """Its id."""
         return self._turn.turn_id
+
+    @property
+    def options(self) -> AnswerOptions:
+        """How the answer is wanted."""
+        return self._turn.options
 
     def prepare(self) -> Prompt:
         """Assemble the prompt."""
@@ -167,7 +186,9 @@ class ThreadTurn:
         assert self._prepared is not None, "prepared before it is sent"
         source, prepared = self._source, self._prepared
         context_id = source.ids.new("ctx")
-        kept = source.bus.do(KeepContext(context_id, prepared.ledger, prepared.because), by=ENGINE)
+        texts = self._keep_texts(prepared.texts)
+        context = KeepContext(context_id, prepared.ledger, prepared.because, texts)
+        kept = source.bus.do(context, by=ENGINE)
         sending = BeginSending(
             self.stream_id,
             self.turn_id,
@@ -178,6 +199,16 @@ class ThreadTurn:
             (kept.position,),
         )
         return bool(self._record(sending).facts)
+
+    def _keep_texts(self, texts: tuple[PromptText, ...]) -> dict[str, int]:
+        """Store the texts of the prompt, except what is too long for a fact; their positions."""
+        source, owner = self._source, self.stream_id
+        most = source.log.limits.event_bytes_max - len(owner) - EVENT_FRAME
+        fitting = tuple(one for one in texts if len(msgspec.json.encode(one.text)) <= most)
+        source.bus.do(KeepPromptTexts(owner, fitting), by=ENGINE)
+        kept = source.log.state(PROMPT_TEXTS_FOLD, prompt_texts_stream(owner))
+        newest = kept.newest if kept is not None else {}
+        return {one.name: newest[one.name][0] for one in fitting if one.name in newest}
 
     def begin_streaming(self) -> None:
         """Record that the first text arrived."""
@@ -195,11 +226,16 @@ class ThreadTurn:
     def record_tool(self, call: ToolCall, result: str, *, failed: bool) -> None:
         """Record a tool call with its result."""
         arguments = json.dumps(call.arguments, ensure_ascii=False, sort_keys=True)
+        self._kept = self._kept or (call.name == REMEMBER and not failed)
         self._record(
             RecordToolUse(
                 self.stream_id, self.turn_id, call.id, call.name, arguments, result, failed
             )
         )
+
+    def record_reasoning(self, text: str) -> None:
+        """Record what the model thought before it answered."""
+        self._record(RecordReasoning(self.stream_id, self.turn_id, text))
 
     def record_usage(self, usage: Usage, duration_s: float) -> None:
         """Record what a call of the model cost."""
@@ -212,16 +248,38 @@ class ThreadTurn:
         )
 
     def finish(self, text: str, model: str, reason: str) -> None:
-        """Record the whole answer."""
+        """Record the whole answer. What it claims to have kept is kept, or the claim is marked."""
+        if not self._kept and model != OFFLINE and claims_to_have_kept(text):
+            self._keep_claimed()
         self._record(GiveAnswer(self.stream_id, self.turn_id, text, model, reason))
+
+    def _keep_claimed(self) -> None:
+        """Keep the message that the answer claims to have noted, as the tool would have."""
+        source = self._source
+        with source.log.reading(branch=self.branch) as reader:
+            asked = threads.find_message(reader, self._turn.message_id).text
+        call = ToolCall(CLAIMED, REMEMBER, {"text": asked.strip()[:KEPT_MAX]})
+        if not can_be_kept(asked):
+            self.record_tool(call, NOT_KEPT, failed=True)
+            return
+        try:
+            result = self.call_tool(call, threading.Event())
+        except EverloopError as problem:
+            self.record_tool(call, f"{NOT_KEPT} {problem}", failed=True)
+        else:
+            self.record_tool(call, f"{result} {KEPT_FOR_IT}", failed=False)
 
     def stop(self, text: str) -> None:
         """Record that it was stopped, with the text so far."""
-        self._record(StopTurn(self.stream_id, self.turn_id, text))
+        self._record_end(StopTurn(self.stream_id, self.turn_id, text))
 
     def fail(self, text: str, reason: str, hint: str) -> None:
         """Record that it failed, with the text so far."""
-        self._record(FailTurn(self.stream_id, self.turn_id, text, reason, hint))
+        self._record_end(FailTurn(self.stream_id, self.turn_id, text, reason, hint))
+
+    def _record_end(self, command: Command) -> None:
+        with suppress(NotFound):  # the thread was deleted, and the turn with it
+            self._record(command)
 
     def _record(self, command: Command) -> Receipt:
         return self._source.bus.do(command, by=ENGINE, branch=self.branch)

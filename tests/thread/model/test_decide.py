@@ -15,12 +15,13 @@ from everloop.thread.model import decide as d
 from everloop.thread.model import events as e
 from everloop.thread.model.decide_imports import IMPORTS
 from everloop.thread.model.state import CONVERSATION, TIME_ZONE, Conversation
+from everloop.turns.settings import AS_CONFIGURED
 
 Decide = Callable[[Any, Any, DecisionContext], Sequence[Event | Draft]]
 
 OPENED = e.ThreadOpened("t", "Garden")
 SENT = e.MessageSent("t", "m", "Hi.", (), "")
-RECORDED = e.TurnRecorded("t", "n", "m")
+RECORDED = e.TurnRecorded("t", "n", "m", AS_CONFIGURED)
 SENDING = e.TurnSending("t", "n", "a", "model", "ctx", "c1")
 STREAMING = e.TurnStreaming("t", "n")
 SAVED = e.AnswerSaved("t", "n", "So far")
@@ -77,6 +78,14 @@ def test_renaming_archiving_and_restoring_a_thread_is_idempotent() -> None:
     assert after(OPENED, away, restored).when(d.restore_thread, c.RestoreThread("t")) == []
 
 
+def test_pinning_and_unpinning_a_thread_is_idempotent() -> None:
+    pinned, loose = e.ThreadPinned("t"), e.ThreadUnpinned("t")
+    assert after(OPENED).when(d.pin_thread, c.PinThread("t")) == [pinned]
+    assert after(OPENED, pinned).when(d.pin_thread, c.PinThread("t")) == []
+    assert after(OPENED, pinned).when(d.unpin_thread, c.UnpinThread("t")) == [loose]
+    assert after(OPENED, pinned, loose).when(d.unpin_thread, c.UnpinThread("t")) == []
+
+
 def test_the_home_thread_cannot_be_archived() -> None:
     with pytest.raises(Invalid):
         after(OPENED).when(d.archive_thread, c.ArchiveThread(c.HOME))
@@ -117,7 +126,9 @@ def test_only_the_user_and_agents_can_send_messages(actor: str) -> None:
 
 
 def test_the_queue_of_turns_is_limited() -> None:
-    waiting = [e.TurnRecorded("t", f"n{number}", "m") for number in range(d.QUEUE_MAX)]
+    waiting = [
+        e.TurnRecorded("t", f"n{number}", "m", AS_CONFIGURED) for number in range(d.QUEUE_MAX)
+    ]
     with pytest.raises(Conflict) as refused:
         after(OPENED, *waiting).when(d.send_message, c.SendMessage("t", "x", "Hi.", "n"))
     assert refused.value.hint
@@ -137,7 +148,7 @@ def test_the_first_queued_turn_is_claimed_once() -> None:
     (draft,) = decided(after(*WAITS).state, d.begin_sending, take)
     assert (draft.event, draft.because) == (SENDING, (3, 9))
     assert after(*SENT_OUT).when(d.begin_sending, take) == []
-    behind = (*SENT_OUT, e.TurnRecorded("t", "n2", "m2"))
+    behind = (*SENT_OUT, e.TurnRecorded("t", "n2", "m2", AS_CONFIGURED))
     later = msgspec.structs.replace(take, turn_id="n2")
     assert after(*behind).when(d.begin_sending, later) == []
 
@@ -203,7 +214,7 @@ def test_a_stopped_turn_keeps_the_longer_of_given_and_saved_text() -> None:
 
 
 def test_the_next_turn_may_be_sent_when_the_first_has_ended() -> None:
-    second = e.TurnRecorded("t", "n2", "m2")
+    second = e.TurnRecorded("t", "n2", "m2", AS_CONFIGURED)
     before, known = (after(*STREAMS, second, *end).state for end in ((), (GIVEN,)))
     assert before is not None
     assert before.next_turn is None

@@ -37,8 +37,8 @@ from everloop.thread.model.commands import (
     UnhideMessage,
 )
 from everloop.thread.model.events import MessageImported
-from everloop.thread.pyramid.summaries import window_summaries
 from everloop.thread.pyramid.summarise import SummaryPyramid, model_summariser
+from everloop.thread.pyramid.summary_queries import window_summaries
 from everloop.thread.pyramid.timeline import timeline_windows, zoom_window
 from everloop.turns.tools import TurnRef
 
@@ -474,7 +474,7 @@ def test_marking_a_day_as_important_regenerates_a_longer_summary(diary: Diary) -
 
 
 def test_a_decision_that_the_model_noted_makes_its_day_important(tmp_path: Path) -> None:
-    call = ToolCall("c", "note_decision", {"text": "We move to Oslo."})
+    call = ToolCall("c", "remember", {"kind": "decision", "text": "We move to Oslo."})
     with parlour(tmp_path, [[call], "Noted."]) as talking:
         diary = Diary(talking)
         talking.ask("We move to Oslo, decided.")
@@ -559,3 +559,14 @@ def test_the_model_can_zoom_from_a_year_to_the_messages(diary: Diary) -> None:
     told = diary.talking.running.tools.run(ToolCall("c", "zoom", {"what": key}), place, gate())
     assert key == "day:2024-03-04"
     assert "user (msg-1): canary" in told
+
+
+@pytest.mark.parametrize("title", ["SummaryText", "Title", "Summary", ""])
+def test_a_title_of_the_schema_never_becomes_that_of_a_summary(title: str) -> None:
+    answer = msgspec.json.encode({"title": title, "text": "Ada bought a red kite."}).decode()
+    model = ScriptedModel([answer])
+    made = model_summariser(lambda: model)(parse_window("day:2026-01-01"), ["a line"], 100)
+    assert made == SummaryText("Ada bought a red kite.", "Ada bought a red kite.")
+    _, params = model.calls[0]
+    assert params.temperature is not None
+    assert params.temperature <= 0.3

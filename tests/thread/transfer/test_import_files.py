@@ -55,7 +55,7 @@ def take(engine: Engine, path: Path, store: FileStore) -> ImportResult:
 
 def said(engine: Engine) -> list[ThreadMessage]:
     with engine.reading() as reader:
-        (thread,) = threads.threads(reader)
+        (thread,) = threads.list_threads(reader)
         return list(threads.newest_messages(reader, thread.thread_id, 100).messages)
 
 
@@ -203,7 +203,7 @@ def test_unpacked_exports_and_our_own_jsonl_bring_their_files_too(
     (folder / "file-Ab12-cat.png").write_bytes(PNG)
     assert take(engine, folder, store).files == 1
     with engine.reading() as reader:
-        (thread,) = threads.threads(reader)
+        (thread,) = threads.list_threads(reader)
     lines = tmp_path / "again.jsonl"
     lines.write_bytes(b"".join(to_jsonl(engine.log, thread)))
     with Engine.open(tmp_path / "other", settings=PLAIN, world=DeterministicWorld().world) as other:
@@ -222,7 +222,7 @@ def test_a_purge_erases_files_that_no_other_message_uses(engine: Engine) -> None
     first = talk.send(HOME, OutgoingMessage("One.", (mine, shared)), USER)
     talk.send(HOME, OutgoingMessage("Two.", (shared,)), USER)
     with engine.reading() as reader:
-        said_at = threads.message(reader, first.message_id).position
+        said_at = threads.find_message(reader, first.message_id).position
     engine.purge([said_at], reason="a slip", actor="user")
     assert [store.read(one) for one in (mine, shared)] == [None, b"seen twice"]
     assert not any(b"a secret" in path.read_bytes() for path in home.rglob("*") if path.is_file())

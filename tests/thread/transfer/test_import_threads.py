@@ -71,7 +71,7 @@ def said(engine: Engine) -> dict[str, list[tuple[str, str]]]:
                 (one.role, one.text)
                 for one in browsing.newest_messages(reader, thread.thread_id, 500).messages
             ]
-            for thread in browsing.threads(reader)
+            for thread in browsing.list_threads(reader)
         }
 
 
@@ -260,7 +260,7 @@ def test_a_conflicting_item_does_not_block_the_others(engine: Engine, tmp_path: 
     ]
     take(engine, write_lines(tmp_path / "x.jsonl", lines))
     with engine.reading() as reader:
-        first = browsing.message(reader, "msg-taken")
+        first = browsing.find_message(reader, "msg-taken")
     engine.memory.remember(RememberItem(first.message_id, "Something else."), by=USER)
     assert "The free." in found(engine, "free")
 
@@ -305,6 +305,6 @@ def _windows(engine: Engine) -> list[str]:
     with engine.reading() as reader:
         return [
             band.key
-            for thread in browsing.threads(reader)
+            for thread in browsing.list_threads(reader)
             for band in timeline_windows(reader, thread.thread_id, TODAY, ("day", "month"))
         ]

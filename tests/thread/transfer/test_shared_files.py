@@ -13,7 +13,7 @@ from everloop.app import Engine
 from everloop.errors import NotFound, Unavailable
 from everloop.log.model.limits import Limits
 from everloop.log.postgres import scrub
-from everloop.log.transfer.move import move
+from everloop.log.transfer.move import move_log
 from everloop.settings import Settings
 
 WAIT_S = 30.0
@@ -89,7 +89,7 @@ def test_moving_to_a_server_copies_the_files(machine: Open, tmp_path: Path) -> N
     with Engine.open(tmp_path / "home", settings=PLAIN) as alone:
         _, picture = show_picture(alone)
         with machine("laptop") as laptop:
-            move(alone.log, laptop.log)
+            move_log(alone.log, laptop.log)
             assert laptop.files.copy_from(picture.digest, alone.files)
     with machine("desk") as desk:
         assert desk.files.read(picture) == PICTURE

@@ -14,7 +14,7 @@ west makes that day longer; nothing is counted twice.
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -142,13 +142,6 @@ def pyramid_windows(today: date, oldest: date) -> Iterator[CalendarWindow]:
             window = window_containing(at - DAY, tier)
             yield window
             at = window.first
-
-
-def utc_bounds(window: CalendarWindow) -> tuple[datetime, datetime]:
-    """UTC bounds of a window that are wide enough for every time zone."""
-    first = datetime(window.first.year, window.first.month, window.first.day, tzinfo=UTC)
-    until = datetime(window.until.year, window.until.month, window.until.day, tzinfo=UTC)
-    return first - WIDEST, until + WIDEST
 
 
 def _years_before(day: date, years: int) -> date:

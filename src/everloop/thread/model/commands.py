@@ -2,6 +2,7 @@
 
 from everloop.log import Command
 from everloop.thread.model.events import Attachment, MessageImported
+from everloop.turns.settings import AS_CONFIGURED, AnswerOptions
 
 HOME = "home"
 HOME_TITLE = "Home"
@@ -34,6 +35,18 @@ class RestoreThread(Command, frozen=True):
     thread_id: str
 
 
+class PinThread(Command, frozen=True):
+    """Pin a thread, so that lists show it first."""
+
+    thread_id: str
+
+
+class UnpinThread(Command, frozen=True):
+    """Unpin a thread."""
+
+    thread_id: str
+
+
 class SendMessage(Command, frozen=True):
     """Send a message and request an answer; without a `turn_id`, no answer is requested."""
 
@@ -43,6 +56,17 @@ class SendMessage(Command, frozen=True):
     turn_id: str = ""
     attachments: tuple[Attachment, ...] = ()
     device: str = ""
+    options: AnswerOptions = AS_CONFIGURED
+
+
+class PostReport(Command, frozen=True):
+    """Tell in a thread how something ended. The same message id is told once."""
+
+    thread_id: str
+    message_id: str
+    text: str
+    subject: str
+    because: tuple[int, ...] = ()
 
 
 class RecordTurn(Command, frozen=True):
@@ -51,6 +75,7 @@ class RecordTurn(Command, frozen=True):
     thread_id: str
     turn_id: str
     message_id: str
+    options: AnswerOptions = AS_CONFIGURED
 
 
 class BeginSending(Command, frozen=True):
@@ -90,6 +115,14 @@ class RecordToolUse(Command, frozen=True):
     arguments: str
     result: str
     failed: bool = False
+
+
+class RecordReasoning(Command, frozen=True):
+    """Record what the model thought before it answered."""
+
+    thread_id: str
+    turn_id: str
+    text: str
 
 
 class GiveAnswer(Command, frozen=True):
@@ -260,6 +293,13 @@ class NoteNoSummary(Command, frozen=True):
     upto: int
     reason: str
     because: tuple[int, ...] = ()
+
+
+class SetInstructions(Command, frozen=True):
+    """Set the user's instructions for a thread, or for all if `thread_id` is empty."""
+
+    thread_id: str
+    text: str
 
 
 class SetZone(Command, frozen=True):

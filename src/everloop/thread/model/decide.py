@@ -11,12 +11,21 @@ from everloop.memory.model.scopes import OWNER
 from everloop.thread.model import commands as c
 from everloop.thread.model import events as e
 from everloop.thread.model.decide_imports import validate_imported_message
-from everloop.thread.model.state import SENDING, WAITING, Conversation, EmptyState, TimeZoneState
+from everloop.thread.model.state import (
+    SENDING,
+    WAITING,
+    Conversation,
+    EmptyState,
+    InstructionsState,
+    TimeZoneState,
+)
 
 ENGINE = "engine"
 TITLE_MAX = 200
 TEXT_MAX = 1_000_000
 QUEUE_MAX = 20
+INSTRUCTIONS_MAX = 8_000
+TEMPERATURE_MAX = 2
 
 
 # -- threads ---------------------------------------------------------------------------------------
@@ -59,6 +68,20 @@ def restore_thread(
     return _on_thread(thread, e.ThreadRestored(command.thread_id)) if thread.archived else []
 
 
+def pin_thread(known: Conversation | None, command: c.PinThread, _: DecisionContext) -> list[Draft]:
+    """Pin a thread."""
+    thread = _require(known, command.thread_id)
+    return [] if thread.pinned else _on_thread(thread, e.ThreadPinned(command.thread_id))
+
+
+def unpin_thread(
+    known: Conversation | None, command: c.UnpinThread, _: DecisionContext
+) -> list[Draft]:
+    """Unpin a thread."""
+    thread = _require(known, command.thread_id)
+    return _on_thread(thread, e.ThreadUnpinned(command.thread_id)) if thread.pinned else []
+
+
 # -- turns -----------------------------------------------------------------------------------------
 
 
@@ -81,8 +104,22 @@ def send_message(
     if not command.turn_id:
         return [said]
     _check_queue(thread)
-    turn = e.TurnRecorded(command.thread_id, command.turn_id, command.message_id)
+    turn = _turn(command)
     return [said, Draft(turn, beside=(0,))]
+
+
+def post_report(
+    known: Conversation | None, command: c.PostReport, asking: DecisionContext
+) -> list[Draft]:
+    """Post a report of the engine, once."""
+    _require(known, command.thread_id)
+    _check_engine(asking)
+    if asking.known:
+        return []
+    posted = e.ReportPosted(
+        command.thread_id, command.message_id, command.text[:TEXT_MAX], command.subject
+    )
+    return [Draft(posted, command.because)]
 
 
 def record_turn(
@@ -94,7 +131,7 @@ def record_turn(
     if thread.turn(command.turn_id):
         return []
     _check_queue(thread)
-    turn = e.TurnRecorded(command.thread_id, command.turn_id, command.message_id)
+    turn = _turn(command)
     return [Draft(turn, (_position_of(asking, command.message_id),))]
 
 
@@ -154,6 +191,17 @@ def record_tool_use(
         command.failed,
     )
     return [Draft(used, (turn.position,))]
+
+
+def record_reasoning(
+    known: Conversation | None, command: c.RecordReasoning, _: DecisionContext
+) -> list[Draft]:
+    """Record what the model thought."""
+    turn = _require(known, command.thread_id).turn(command.turn_id)
+    if turn is None:
+        return []
+    given = e.ReasoningGiven(command.thread_id, command.turn_id, command.text)
+    return [Draft(given, (turn.position,))]
 
 
 def give_answer(
@@ -357,6 +405,22 @@ def note_no_summary(
     return [Draft(failed, command.because)]
 
 
+def set_instructions(
+    known: InstructionsState | None, command: c.SetInstructions, asking: DecisionContext
+) -> list[Event]:
+    """Set the user's instructions. Only the user may: a model follows them in every prompt."""
+    if asking.by.actor != OWNER:
+        raise Forbidden(f"only the user may set instructions, not {asking.by.actor!r}")
+    text = command.text.strip()
+    if len(text) > INSTRUCTIONS_MAX:
+        raise Invalid(
+            f"instructions have at most {INSTRUCTIONS_MAX:,} characters", hint="Shorten them."
+        )
+    if text == (known.text if known is not None else ""):
+        return []
+    return [e.InstructionsSet(command.thread_id, text)]
+
+
 def set_zone(
     known: TimeZoneState | None, command: c.SetZone, asking: DecisionContext
 ) -> list[Event]:
@@ -368,6 +432,16 @@ def set_zone(
 
 
 # -- inside ----------------------------------------------------------------------------------------
+
+
+def _turn(command: c.SendMessage | c.RecordTurn) -> e.TurnRecorded:
+    """The request for an answer, if what it asks for is possible."""
+    wanted = command.options
+    if wanted.temperature is not None and not 0 <= wanted.temperature <= TEMPERATURE_MAX:
+        raise Invalid(f"a temperature is between 0 and {TEMPERATURE_MAX}", hint="Try 0.7.")
+    if wanted.tokens_max < 0 or len(wanted.model) > TITLE_MAX:
+        raise Invalid("the answer cannot be given like that", hint="Use the defaults.")
+    return e.TurnRecorded(command.thread_id, command.turn_id, command.message_id, wanted)
 
 
 def _require(known: Conversation | None, thread_id: str) -> Conversation:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from everloop.log import Event, event, upcast
+from everloop.turns.settings import AnswerOptions
 
 
 class Attachment(msgspec.Struct, frozen=True):
@@ -50,6 +51,20 @@ class ThreadRestored(Event, frozen=True):
     thread_id: str
 
 
+@event("thread.thread_pinned")
+class ThreadPinned(Event, frozen=True):
+    """A thread was pinned: it stands above the others in lists."""
+
+    thread_id: str
+
+
+@event("thread.thread_unpinned")
+class ThreadUnpinned(Event, frozen=True):
+    """A thread is no longer pinned."""
+
+    thread_id: str
+
+
 @event("thread.message_sent")
 class MessageSent(Event, frozen=True):
     """A person sent a message. `device` is the device it was sent from."""
@@ -61,13 +76,22 @@ class MessageSent(Event, frozen=True):
     device: str
 
 
-@event("thread.turn_recorded")
+@event("thread.turn_recorded", schema=2)
 class TurnRecorded(Event, frozen=True):
-    """An answer to a message was requested. It is queued while another turn is open."""
+    """An answer to a message was requested. It is queued while another turn is open.
+
+    `options` says which model is to answer, and how; empty: as configured.
+    """
 
     thread_id: str
     turn_id: str
     message_id: str
+    options: AnswerOptions
+
+
+@upcast("thread.turn_recorded", from_schema=1)
+def _as_configured(data: dict[str, Any]) -> dict[str, Any]:
+    return {**data, "options": {}}
 
 
 @event("thread.turn_sending")
@@ -115,6 +139,15 @@ class ToolUsed(Event, frozen=True):
     failed: bool
 
 
+@event("thread.reasoning_given")
+class ReasoningGiven(Event, frozen=True):
+    """What a model thought before it answered. It is shown, and never sent or remembered."""
+
+    thread_id: str
+    turn_id: str
+    text: str
+
+
 @event("thread.answer_given")
 class AnswerGiven(Event, frozen=True):
     """The complete answer. The turn is done."""
@@ -157,6 +190,19 @@ class TurnLeftUncertain(Event, frozen=True):
     turn_id: str
     message_id: str
     text: str
+
+
+@event("thread.report_posted")
+class ReportPosted(Event, frozen=True):
+    """A message of Everloop itself: how something ended that ran beside the conversation.
+
+    `subject` is what it is about, such as `task:tsk-1`.
+    """
+
+    thread_id: str
+    message_id: str
+    text: str
+    subject: str
 
 
 @event("thread.message_hidden")
@@ -310,6 +356,14 @@ class WindowFailed(Event, frozen=True):
     reason: str
 
 
+@event("thread.instructions_set")
+class InstructionsSet(Event, frozen=True):
+    """The user's instructions for a thread, or for all without one; an empty text ends them."""
+
+    thread_id: str
+    text: str
+
+
 @event("thread.zone_set")
 class ZoneSet(Event, frozen=True):
     """The person's IANA time zone changed. Days that are over keep theirs."""
@@ -322,12 +376,15 @@ ThreadEvent = (
     | ThreadRenamed
     | ThreadArchived
     | ThreadRestored
+    | ThreadPinned
+    | ThreadUnpinned
     | MessageSent
     | TurnRecorded
     | TurnSending
     | TurnStreaming
     | AnswerSaved
     | ToolUsed
+    | ReasoningGiven
     | AnswerGiven
     | TurnStopped
     | TurnFailed

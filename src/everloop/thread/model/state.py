@@ -10,13 +10,16 @@ from everloop.thread.model.events import (
     DayMarked,
     ImportBegun,
     ImportEnded,
+    InstructionsSet,
     IntentNoted,
     IntentSettled,
     MessageImported,
     ThreadArchived,
     ThreadOpened,
+    ThreadPinned,
     ThreadRenamed,
     ThreadRestored,
+    ThreadUnpinned,
     TopicClosed,
     TopicOpened,
     TurnFailed,
@@ -27,7 +30,9 @@ from everloop.thread.model.events import (
     TurnStreaming,
     ZoneSet,
 )
+from everloop.turns.settings import AS_CONFIGURED, AnswerOptions
 
+BUILT_IN = "offline"  # the model that is always there; its answers are never material
 WAITING, SENDING, STREAMING = "recorded", "sending", "streaming"
 
 
@@ -42,6 +47,7 @@ class OpenTurn(msgspec.Struct, frozen=True):
     answer_id: str = ""
     conductor: str = ""
     text: str = ""
+    options: AnswerOptions = AS_CONFIGURED
 
 
 class ImportState(msgspec.Struct, frozen=True):
@@ -58,6 +64,7 @@ class Conversation(msgspec.Struct, frozen=True):
     position: int
     title: str
     archived: bool = False
+    pinned: bool = False
     turns: tuple[OpenTurn, ...] = ()
     imports: dict[str, ImportState] = {}
     topics: dict[str, int] = {}
@@ -87,8 +94,8 @@ def evolve(known: Conversation | None, fact: Fact) -> Conversation:
 
 def _turn_changes(known: Conversation, fact: Fact) -> dict[str, object]:
     match fact.event:
-        case TurnRecorded(turn_id=turn_id, message_id=message_id):
-            new = OpenTurn(turn_id, message_id, fact.position, fact.position)
+        case TurnRecorded(turn_id=turn_id, message_id=message_id, options=options):
+            new = OpenTurn(turn_id, message_id, fact.position, fact.position, options=options)
             return {"turns": (*known.turns, new)}
         case TurnSending(turn_id=turn_id, answer_id=answer_id, conductor=conductor):
             now = {"phase": SENDING, "answer_id": answer_id, "conductor": conductor}
@@ -130,6 +137,8 @@ def _title_changes(happened: Event) -> dict[str, object]:
             return {"archived": True}
         case ThreadRestored():
             return {"archived": False}
+        case ThreadPinned() | ThreadUnpinned():
+            return {"pinned": isinstance(happened, ThreadPinned)}
         case _:
             return {}
 
@@ -193,6 +202,29 @@ def evolve_time_zone(known: TimeZoneState | None, fact: Fact) -> TimeZoneState:
 
 TIME_ZONE = Fold("thread.place", TimeZoneState, evolve_time_zone)
 TIME_ZONE_STREAM = "place"
+
+
+class InstructionsState(msgspec.Struct, frozen=True):
+    """The user's instructions for a thread, or for all."""
+
+    text: str
+
+
+def evolve_instructions(known: InstructionsState | None, fact: Fact) -> InstructionsState:
+    """The instructions after an event."""
+    if isinstance(fact.event, InstructionsSet):
+        return InstructionsState(fact.event.text)
+    if known is None:
+        raise Corrupt(f"{fact.event.wire} came before thread.instructions_set")
+    return known
+
+
+INSTRUCTIONS = Fold("thread.instructions", InstructionsState, evolve_instructions)
+
+
+def instructions_stream(thread_id: str) -> str:
+    """The stream of the instructions for a thread; outside its tree, so no rewind loses them."""
+    return f"instructions:{thread_id}" if thread_id else "instructions"
 
 
 class EmptyState(msgspec.Struct, frozen=True):

@@ -1,10 +1,14 @@
-"""Attachments in a prompt: images as images, text files as text, all others by name.
+"""Attachments in a prompt: images as images, documents and text files as text, others by name.
 
-A file is included once, with the newest message that has it. Text files share a token budget, and
-the number of images is limited; files beyond these limits are only named.
+A file is included once, with the newest message that has it. Texts share a token budget, and the
+number of images is limited; files beyond these limits are only named. Of a file that cannot be
+read, the model is told why.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import msgspec
 
 from everloop.memory.context import PromptPiece, PromptSection
 from everloop.ports import Image, Part, Text
@@ -16,21 +20,56 @@ from everloop.thread.settings import ContextLimits
 FILES = "files"
 PICTURES = "pictures"
 
-FetchFile = Callable[[Attachment], bytes | None]
+READ_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")  # what models take
 
 
-def fetch_no_file(_: Attachment) -> None:
-    """Fetch nothing: for a thread without a file store."""
-    return
+class FileText(msgspec.Struct, frozen=True):
+    """The text of a file, or the problem that it has; `cut` if it is longer than the limit."""
+
+    text: str = ""
+    cut: bool = False
+    problem: str = ""
+
+
+class AttachedFiles(Protocol):
+    """What a prompt needs of attached files."""
+
+    def read(self, one: Attachment) -> bytes | None:
+        """The bytes of a file; None if it is gone."""
+        ...
+
+    def text(self, one: Attachment) -> FileText:
+        """The text of a file that is not an image, or why it has none."""
+        ...
+
+
+class NoFiles:
+    """No files: for a thread without a file store."""
+
+    def read(self, one: Attachment) -> bytes | None:
+        """Nothing."""
+        del one
+        return None
+
+    def text(self, one: Attachment) -> FileText:
+        """Nothing."""
+        del one
+        return FileText()
+
+
+def is_picture(one: Attachment) -> bool:
+    """Whether models can be given a file as an image."""
+    return one.media_type in READ_PICTURES
 
 
 class PromptAttachments:
     """The attachments of a prompt's messages, which are ordered from oldest to newest."""
 
     def __init__(
-        self, said: Sequence[threads.ThreadMessage], fetch: FetchFile, limits: ContextLimits
+        self, said: Sequence[threads.ThreadMessage], files: AttachedFiles, limits: ContextLimits
     ) -> None:
-        self._limits = limits
+        self._limits, self._files = limits, files
+        self._problems: dict[str, str] = {}
         self._texts: dict[str, str] = {}
         self._pictures: dict[str, Image] = {}
         self._owner: dict[str, threads.ThreadMessage] = {}
@@ -38,7 +77,7 @@ class PromptAttachments:
             for one in message.attachments:
                 if one.digest not in self._owner:
                     self._owner[one.digest] = message
-                    self._load(one, fetch)
+                    self._load(one)
 
     @property
     def image_tokens(self) -> int:
@@ -63,26 +102,29 @@ class PromptAttachments:
             elif ours and one.digest in self._texts:
                 yield Text(self._texts[one.digest])
             else:
-                yield Text(file_placeholder(one))
+                problem = self._problems.get(one.digest, "")
+                yield Text(
+                    file_placeholder(one, f"could not be read: {problem}" if problem else "")
+                )
 
-    def _load(self, one: Attachment, fetch: FetchFile) -> None:
-        picture = one.media_type.startswith("image/")
-        if not (picture or one.media_type.startswith("text/")):
-            return
-        if picture and len(self._pictures) >= self._limits.pictures:
-            return
-        content = fetch(one)
-        if content is not None and picture:
-            self._pictures[one.digest] = Image(one.media_type, content)
-        elif content is not None:
-            self._texts[one.digest] = self._file_text(one, content)
+    def _load(self, one: Attachment) -> None:
+        if not is_picture(one):
+            found = self._files.text(one)
+            if found.text:
+                self._texts[one.digest] = self._file_text(one, found)
+            self._problems[one.digest] = found.problem
+        elif len(self._pictures) < self._limits.pictures:
+            content = self._files.read(one)
+            if content is not None:
+                self._pictures[one.digest] = Image(one.media_type, content)
 
-    def _file_text(self, one: Attachment, content: bytes) -> str:
+    def _file_text(self, one: Attachment, found: FileText) -> str:
         """The text of a file, truncated to the limit for one file."""
         most = self._limits.files // 2
-        text = content[: most * 16].decode(errors="replace")  # no token is longer than 16 bytes
-        short = truncate_to_tokens(quote(text), most)
-        cut = "" if len(content) <= most * 16 and short == quote(text) else ", cut"
+        text = quote(found.text[: most * 16])  # no token is longer than 16 characters
+        short = truncate_to_tokens(text, most)
+        whole = not found.cut and len(found.text) <= most * 16 and short == text
+        cut = "" if whole else ", cut"
         return f"[file {collapse_whitespace(one.name)}, {one.size:,} bytes{cut}]\n> {short}"
 
     def _piece(self, digest: str, text: str) -> PromptPiece:
@@ -90,9 +132,10 @@ class PromptAttachments:
         return PromptPiece(digest, text, (owner.position,), priority=owner.position)
 
 
-def file_placeholder(one: Attachment) -> str:
+def file_placeholder(one: Attachment, note: str = "") -> str:
     """A placeholder line with the name and size of a file."""
-    return f"[attached: {collapse_whitespace(one.name)}, {one.size:,} bytes]"
+    more = f", {note}" if note else ""
+    return f"[attached: {collapse_whitespace(one.name)}, {one.size:,} bytes{more}]"
 
 
 def file_placeholders(message: threads.ThreadMessage) -> str:

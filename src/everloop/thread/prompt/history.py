@@ -11,7 +11,8 @@ from everloop.log import Reader
 from everloop.memory.context import PromptPiece, PromptSection
 from everloop.memory.context import Tier as Strength
 from everloop.thread.model.calendar_windows import TIERS, CalendarWindow, Tier, pyramid_windows
-from everloop.thread.pyramid.summaries import item_texts, oldest_day, window_summaries
+from everloop.thread.pyramid.day_parts import DayPart
+from everloop.thread.pyramid.summary_queries import item_texts, oldest_day, window_summaries
 from everloop.thread.quoting import TOKENS, fair_share, quote, truncate_to_tokens
 from everloop.thread.settings import HistoryLimits
 
@@ -46,6 +47,23 @@ def tier_section(tier: Tier, said: WindowTexts, most: int) -> PromptSection:
     )
     strength: Strength = "should" if tier in ("day", "week") else "nice"
     return PromptSection(f"{tier}s", strength, pieces, heading=heading, tokens_max=most, stays=60)
+
+
+def parts_section(parts: Sequence[DayPart], most: int) -> PromptSection:
+    """The section of what exceeds the dialogue: a piece for each part of a long day."""
+    heading = "## Earlier yesterday and today, summarised (zoom in by the name in brackets)"
+    whole = [
+        f"[{part.key}] ({len(part.message_ids)} messages) {quote(part.text)}" for part in parts
+    ]
+    room = most - TOKENS(heading) - FRAME
+    share = fair_share([TOKENS(text) + FRAME for text in whole], room) - FRAME
+    pieces = tuple(
+        PromptPiece(
+            part.key, truncate_to_tokens(text, max(1, share)), (part.position,), priority=number
+        )
+        for number, (part, text) in enumerate(zip(parts, whole, strict=True))
+    )
+    return PromptSection("parts", "should", pieces, heading=heading, tokens_max=most, stays=85)
 
 
 def _fit(said: WindowTexts, room: int) -> Sequence[tuple[CalendarWindow, int, str]]:

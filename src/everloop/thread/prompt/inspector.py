@@ -5,7 +5,7 @@ import msgspec
 from everloop.errors import NotFound
 from everloop.log import Reader, visible
 from everloop.log.model.record import fact_of
-from everloop.memory.model.events import ContextAssembled, Ledger
+from everloop.memory.model.events import ContextAssembled, Ledger, LedgerEntry, PromptTextKept
 from everloop.memory.model.state import context_stream
 
 WORDS = 400  # characters shown of a piece
@@ -16,9 +16,11 @@ SORTS = {
     "thread.turn_stopped": "message",
     "thread.turn_failed": "message",
     "thread.turn_left_uncertain": "message",
+    "thread.instructions_set": "instructions",
     "memory.remembered": "memory",
     "memory.revised": "memory",
 }
+OWN_TEXT = {"you": "instructions", "now": "clock", "nothing": "nothing"}  # ours, not a fact's
 
 
 class InspectedPiece(msgspec.Struct, frozen=True):
@@ -42,6 +44,13 @@ class InspectedSection(msgspec.Struct, frozen=True):
     pieces: tuple[InspectedPiece, ...]
 
 
+class SentText(msgspec.Struct, frozen=True):
+    """A text of a prompt as it was sent; None if something quoted in it was deleted or purged."""
+
+    name: str
+    text: str | None
+
+
 class InspectedPrompt(msgspec.Struct, frozen=True):
     """A sent prompt in all its parts."""
 
@@ -52,6 +61,7 @@ class InspectedPrompt(msgspec.Struct, frozen=True):
     counted_by: str
     exact: bool
     sections: tuple[InspectedSection, ...]
+    texts: tuple[SentText, ...]
 
 
 class _PieceText(msgspec.Struct):
@@ -78,10 +88,21 @@ def inspect_prompt(reader: Reader, context_id: str) -> InspectedPrompt:
     happened = fact_of(reader.record(rows[0][0])).event if rows else None
     if not isinstance(happened, ContextAssembled):
         raise NotFound(f"no prompt {context_id!r}", hint="Open the prompt from its answer.")
-    return _inspect_ledger(reader, context_id, happened.ledger)
+    texts = tuple(_sent_text(reader, *one) for one in happened.texts.items())
+    return _inspect_ledger(reader, context_id, happened.ledger, texts)
 
 
-def _inspect_ledger(reader: Reader, context_id: str, ledger: Ledger) -> InspectedPrompt:
+def _sent_text(reader: Reader, name: str, position: int) -> SentText:
+    """The text at a position, if it is still there."""
+    event = fact_of(reader.record(position)).event
+    if isinstance(event, PromptTextKept) and reader.rows(_IS_VISIBLE, (position,)):
+        return SentText(name, event.text)
+    return SentText(name, None)
+
+
+def _inspect_ledger(
+    reader: Reader, context_id: str, ledger: Ledger, texts: tuple[SentText, ...]
+) -> InspectedPrompt:
     return InspectedPrompt(
         context_id,
         ledger.tokens,
@@ -101,20 +122,22 @@ def _inspect_ledger(reader: Reader, context_id: str, ledger: Ledger) -> Inspecte
                         entry.tokens,
                         entry.left_out,
                         entry.positions,
-                        *_kind_and_text(reader, section.name, entry.positions),
+                        *_kind_and_text(reader, entry),
                     )
                     for entry in section.entries
                 ),
             )
             for section in ledger.sections
         ),
+        texts,
     )
 
 
-def _kind_and_text(reader: Reader, section: str, positions: tuple[int, ...]) -> tuple[str, str]:
+def _kind_and_text(reader: Reader, entry: LedgerEntry) -> tuple[str, str]:
     """The kind of a piece, and how its text begins; no text if it was deleted or purged."""
-    if not positions or section == "you":
-        return ("instructions", "") if section == "you" else ("", "")
+    positions = entry.positions
+    if not positions or entry.key in OWN_TEXT:
+        return OWN_TEXT.get(entry.key, ""), ""
     record = reader.record(positions[0])
     if not reader.rows(_IS_VISIBLE, (positions[0],)):
         return "gone", ""

@@ -22,7 +22,7 @@ from everloop.ports import Ids, Model, Params, Prompt, Usage
 from everloop.thread.model.calendar_windows import TIERS, CalendarWindow, Tier, parse_window
 from everloop.thread.model.commands import NoteNoSummary, NoteSummary
 from everloop.thread.model.events import WindowSummarised
-from everloop.thread.pyramid.summaries import (
+from everloop.thread.pyramid.summary_queries import (
     WindowSummary,
     deleted_summaries,
     hide_positions,
@@ -47,6 +47,12 @@ RETRY = timedelta(hours=1)
 RETRY_MAX = timedelta(days=7)
 MESSAGE_CHARACTERS = 2_000  # of one message, when a day is summarised
 PORTION_TOKENS = 24_000  # summarised in one call
+
+TEMPERATURE = 0.2  # of a summary: facts are kept better than at a model's default
+TITLE_CHARACTERS = 120
+CHARACTERS_PER_TOKEN = 5  # at most, in the languages we measured
+SCHEMA_CHARACTERS = 2_000  # servers that follow a schema by a grammar refuse longer texts in it
+_NO_TITLE = frozenset({"", "title", "summary", "summarytext", "untitled"})
 
 
 class SummarySource(msgspec.Struct, frozen=True):
@@ -223,13 +229,16 @@ def model_summariser(
         prompt = Prompt(
             (text_message("user", "\n".join(lines)),), system=_instructions(window, budget)
         )
-        params = Params(tokens_max=budget * 2)
-        gist = generate_structured(model(), prompt, SummaryText, params=params, spent=spent)
-        return (
-            gist
-            if isinstance(gist, Declined)
-            else SummaryText(gist.title, truncate_to_tokens(gist.text, budget))
+        params = Params(tokens_max=budget * 2, temperature=TEMPERATURE)
+        lengths = {"title": TITLE_CHARACTERS}
+        if budget * CHARACTERS_PER_TOKEN <= SCHEMA_CHARACTERS:
+            lengths["text"] = budget * CHARACTERS_PER_TOKEN
+        gist = generate_structured(
+            model(), prompt, SummaryText, params=params, spent=spent, lengths=lengths
         )
+        if isinstance(gist, Declined):
+            return gist
+        return SummaryText(_title(gist), truncate_to_tokens(gist.text, budget))
 
     return summarise
 
@@ -239,7 +248,7 @@ def summary_sources(reader: Reader, thread_id: str, window: CalendarWindow) -> l
     if window.tier == "day":
         first, until = window.first.isoformat(), window.until.isoformat()
         said = threads.messages_of_days(reader, thread_id, first, until)
-        return [_message_line(one) for one in said if one.text.strip() and not one.hidden]
+        return [message_line(one) for one in said if threads.is_material(one)]
     known = window_summaries(reader, thread_id, [part.key for part in window.children])
     found = item_texts(reader, [one.item_id for one in known.values() if one.item_id])
     at = {summary.item_id: parse_window(key).first for key, summary in known.items()}
@@ -273,6 +282,14 @@ def _instructions(window: CalendarWindow, budget: int) -> str:
     )
 
 
+def _title(gist: SummaryText) -> str:
+    """The title of a summary; the beginning of its text, if a model gave the schema's words."""
+    title = " ".join(gist.title.split())[:TITLE_CHARACTERS]
+    if title.casefold().replace(" ", "").strip(".:") not in _NO_TITLE:
+        return title
+    return " ".join(gist.text.split()[:10])[:TITLE_CHARACTERS]
+
+
 def _split_into_portions(lines: Sequence[str]) -> Iterator[list[str]]:
     portion: list[str] = []
     tokens = 0
@@ -286,7 +303,8 @@ def _split_into_portions(lines: Sequence[str]) -> Iterator[list[str]]:
     yield portion
 
 
-def _message_line(one: threads.ThreadMessage) -> SummarySource:
+def message_line(one: threads.ThreadMessage) -> SummarySource:
+    """A message as a source of a summary: when it was said, by whom, and its text, shortened."""
     text = one.text if len(one.text) <= MESSAGE_CHARACTERS else f"{one.text[:MESSAGE_CHARACTERS]}…"
     stamp = one.said_at.strftime("%Y-%m-%d %H:%M")
     return SummarySource(one.position, one.message_id, f"{stamp} {one.role}: {quote(text)}")

@@ -6,6 +6,7 @@ from datetime import date
 
 import msgspec
 
+from everloop.errors import NotFound
 from everloop.log import Reader, visible
 from everloop.thread.model.calendar_windows import (
     CalendarWindow,
@@ -15,7 +16,8 @@ from everloop.thread.model.calendar_windows import (
     pyramid_windows,
     window_containing,
 )
-from everloop.thread.pyramid.summaries import (
+from everloop.thread.pyramid.day_parts import DayPart, day_parts, find_part, is_part_key
+from everloop.thread.pyramid.summary_queries import (
     WindowSummary,
     important_days,
     is_current,
@@ -72,7 +74,10 @@ def zoom_window(reader: Reader, thread_id: str, today: date, key: str) -> Zoomed
 
     Raises:
         Invalid: `key` is not the name of a window.
+        NotFound: `key` names a part of a day that does not exist.
     """
+    if is_part_key(key):
+        return _zoom_part(reader, thread_id, key)
     window = parse_window(key)
     picture = _DayRange(reader, thread_id, today, window.first, window.until)
     below = [part for part in window.children if picture.within(part)]
@@ -81,7 +86,37 @@ def zoom_window(reader: Reader, thread_id: str, today: date, key: str) -> Zoomed
     if window.tier == "day":
         first, until = window.first.isoformat(), window.until.isoformat()
         said = threads.messages_of_days(reader, thread_id, first, until)
+        told = day_parts(reader, thread_id, window.first, window.until)
+        parts = [_part_band(part, window) for part in told]
     return ZoomedWindow(band, tuple(parts), said)
+
+
+def _zoom_part(reader: Reader, thread_id: str, key: str) -> ZoomedWindow:
+    part, day = find_part(reader, thread_id, key)
+    if part is None:
+        raise NotFound(f"no {key!r}", hint=f"Zoom into day:{day} to see its parts.")
+    window = window_containing(date.fromisoformat(day), "day")
+    first, until = window.first.isoformat(), window.until.isoformat()
+    said = threads.messages_of_days(reader, thread_id, first, until)
+    mine = tuple(one for one in said if one.message_id in part.message_ids)
+    return ZoomedWindow(_part_band(part, window), (), mine)
+
+
+def _part_band(part: DayPart, window: CalendarWindow) -> TimelineWindow:
+    return TimelineWindow(
+        part.key,
+        "day",
+        window.first,
+        window.until,
+        len(part.message_ids),
+        "fresh",
+        "",
+        part.item_id,
+        part.text,
+        TOKENS(part.text),
+        shown=True,
+        important=False,
+    )
 
 
 class _DayRange:

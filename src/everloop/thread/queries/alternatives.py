@@ -43,7 +43,7 @@ def _visible_versions(
     for position, branch, message_id in found:
         try:
             with log.reading(branch=branch) as reader:
-                said = threads.message(reader, message_id)
+                said = threads.find_message(reader, message_id)
         except NotFound:
             continue
         standing = sight.sees(branch, position)

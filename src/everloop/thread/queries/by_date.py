@@ -13,7 +13,7 @@ def page_from_day(reader: Reader, thread_id: str, day: str, limit: int) -> Messa
     (message_id,) = rows[0]
     rest = threads.messages_around(reader, thread_id, message_id, limit, "after")
     before = threads.messages_around(reader, thread_id, message_id, 1, "before")
-    messages = (threads.message(reader, message_id), *rest.messages)
+    messages = (threads.find_message(reader, message_id), *rest.messages)
     later = rest.later or len(messages) > limit
     return MessagePage(messages[:limit], earlier=bool(before.messages), later=later)
 
@@ -21,5 +21,5 @@ def page_from_day(reader: Reader, thread_id: str, day: str, limit: int) -> Messa
 _FIRST = f"""
 SELECT m.message_id FROM thread_messages m
 WHERE m.thread_id = ? AND m.day >= ? AND {visible("m")}
-ORDER BY m.day, m.said_at, m.position LIMIT 1
+ORDER BY m.day, m.asked_at, m.asked, m.position LIMIT 1
 """  # noqa: S608 - our own condition

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from everloop.errors import NotFound
 from everloop.log import Reader, visible
 from everloop.log.model.record import from_microseconds
 
@@ -23,10 +24,22 @@ class Note(msgspec.Struct, frozen=True):
     at: datetime
 
 
-def notes(reader: Reader, thread_id: str, *, closed: bool = False) -> list[Note]:
+def list_notes(reader: Reader, thread_id: str, *, closed: bool = False) -> list[Note]:
     """The notes of a thread, the newest first; closed ones only with `closed`."""
     found = _fold(thread_id, reader.rows(_ALL, (thread_id,)))
     return [note for note in found if closed or note.open]
+
+
+def find_note(reader: Reader, thread_id: str, note_id: str) -> Note:
+    """One note of a thread; its cost does not grow with the others.
+
+    Raises:
+        NotFound: there is none.
+    """
+    named = msgspec.json.encode([note_id]).decode()
+    for note in _fold(thread_id, reader.rows(NAMED_NOTES, (named, thread_id))):
+        return note
+    raise NotFound(f"no note {note_id!r} in this thread", hint="It may be on another branch.")
 
 
 def notes_for_prompt(
@@ -38,7 +51,7 @@ def notes_for_prompt(
     """
     decisions = (row[0] for row in reader.rows(_DECISIONS, (thread_id, most)))
     named = msgspec.json.encode([*open_ids, *decisions]).decode()
-    return _fold(thread_id, reader.rows(_NAMED, (named, thread_id)))[:most]
+    return _fold(thread_id, reader.rows(NAMED_NOTES, (named, thread_id)))[:most]
 
 
 # -- inside ----------------------------------------------------------------------------------------
@@ -52,7 +65,7 @@ _DECISIONS = f"""
 SELECT n.note_id FROM thread_notes n
 WHERE n.thread_id = ? AND n.sort = 'decision' AND {visible("n")} ORDER BY n.position DESC LIMIT ?
 """  # noqa: S608 - our own condition
-_NAMED = f"""
+NAMED_NOTES = f"""
 SELECT {_COLUMNS} FROM json_each(?) j CROSS JOIN thread_notes n ON n.note_id = j.value
 WHERE n.thread_id = ? AND {visible("n")} ORDER BY n.position
 """  # noqa: S608 - our own condition

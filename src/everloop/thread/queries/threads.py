@@ -15,8 +15,13 @@ from everloop.log import Reader, visible
 from everloop.log.model.record import from_microseconds
 from everloop.thread.model.calendar_windows import TimeZoneHistory
 from everloop.thread.model.events import Attachment
+from everloop.thread.model.state import BUILT_IN
 
-PAGE_MAX = 500
+MESSAGE_PAGE_MAX = 500
+CUT_HINT = (
+    "It reached the longest answer: continue it, or raise thread.answer.tokens_max. If the model's"
+    " context was full, lower thread.context.hard."
+)
 ENDED = ("done", "stopped", "failed", "uncertain")
 
 
@@ -26,8 +31,17 @@ class Thread(msgspec.Struct, frozen=True):
     thread_id: str
     title: str
     archived: bool
+    pinned: bool
     opened_at: datetime
     newest_at: datetime
+
+
+class ToolName(msgspec.Struct, frozen=True):
+    """A tool call of an answer, without what was asked and what came back."""
+
+    call_id: str
+    name: str
+    failed: bool
 
 
 class ThreadMessage(msgspec.Struct, frozen=True):
@@ -48,6 +62,18 @@ class ThreadMessage(msgspec.Struct, frozen=True):
     hint: str = ""
     attachments: tuple[Attachment, ...] = ()
     context_id: str = ""  # of an answer: the ledger of its prompt
+    finish: str = ""  # of an answer: stop, length or refused
+    reasoned: bool = False  # of an answer: whether the model's reasoning was recorded
+    asked_at: datetime | None = None  # of an answer: when its question was sent
+    tools: tuple[ToolName, ...] = ()
+
+
+def is_material(message: ThreadMessage) -> bool:
+    """Whether summaries may be made of a message: not of a hidden one, nor of the built-in model's.
+
+    What the built-in model said only repeats what is in memory already.
+    """
+    return bool(message.text.strip()) and not message.hidden and message.model != BUILT_IN
 
 
 class MessagePage(msgspec.Struct, frozen=True):
@@ -84,6 +110,7 @@ class TurnView(msgspec.Struct, frozen=True):
     reason: str
     hint: str
     tools: tuple[ToolUse, ...]
+    reasoning: str = ""
 
     @property
     def open(self) -> bool:
@@ -99,13 +126,16 @@ class MessageFields(msgspec.Struct):
     reason: str = ""
     hint: str = ""
     attachments: tuple[Attachment, ...] = ()
+    finish: str = ""
 
 
 _decode_fields = msgspec.json.Decoder(MessageFields).decode
+_decode_tool_names = msgspec.json.Decoder(tuple[ToolName, ...]).decode
 _decode_found = msgspec.json.Decoder(list[MessageFields]).decode
 NONE_FOUND = "[]"
 Way = Literal["before", "after"]
-EDGES: dict[Way, tuple[int, int]] = {"before": (2**62, 2**62), "after": (-(2**62), 0)}
+Edge = tuple[int, int, int]  # the time and position of a question, the position of a message
+EDGES: dict[Way, Edge] = {"before": (2**62, 2**62, 2**62), "after": (-(2**62), 0, 0)}
 
 
 def missing_file_line(name: str) -> str:
@@ -113,14 +143,16 @@ def missing_file_line(name: str) -> str:
     return f"[attached: {name}]"
 
 
-def threads(reader: Reader, *, archived: bool = False) -> list[Thread]:
-    """All threads, the most recently active first."""
+def list_threads(reader: Reader, *, archived: bool = False) -> list[Thread]:
+    """All threads, pinned ones first, then the most recently active first."""
     found = [_to_thread(row) for row in reader.rows(_THREADS, {"thread": None})]
     chosen = [one for one in found if archived or not one.archived]
-    return sorted(chosen, key=lambda one: (-one.newest_at.timestamp(), one.thread_id))
+    return sorted(
+        chosen, key=lambda one: (not one.pinned, -one.newest_at.timestamp(), one.thread_id)
+    )
 
 
-def thread(reader: Reader, thread_id: str) -> Thread:
+def find_thread(reader: Reader, thread_id: str) -> Thread:
     """One thread.
 
     Raises:
@@ -130,6 +162,18 @@ def thread(reader: Reader, thread_id: str) -> Thread:
     if not rows:
         raise NotFound(f"no thread {thread_id!r}", hint="`everloop threads` lists them.")
     return _to_thread(rows[0])
+
+
+def opened_at(reader: Reader, thread_id: str) -> int:
+    """The position of the event that opened a thread.
+
+    Raises:
+        NotFound: there is no such thread.
+    """
+    rows = reader.rows(_OPENED, (thread_id,))
+    if not rows:
+        raise NotFound(f"no thread {thread_id!r}", hint="`everloop threads` lists them.")
+    return int(rows[0][0])
 
 
 def newest_messages(reader: Reader, thread_id: str, limit: int = 50) -> MessagePage:
@@ -145,7 +189,7 @@ def messages_around(
     Raises:
         NotFound: the message is not visible in the thread.
     """
-    limit = max(1, min(limit, PAGE_MAX))
+    limit = max(1, min(limit, MESSAGE_PAGE_MAX))
     edge = EDGES[way] if message_id is None else _page_edge(reader, thread_id, message_id)
     rows = reader.rows(_PAGES[way], (thread_id, *edge, limit + 1))
     more, shown = len(rows) > limit, rows[:limit]
@@ -169,7 +213,7 @@ def messages_since(reader: Reader, thread_id: str, day: str, most: int) -> list[
     return [_to_message(row) for row in reader.rows(_SINCE, (thread_id, day, most))]
 
 
-def message(reader: Reader, message_id: str) -> ThreadMessage:
+def find_message(reader: Reader, message_id: str) -> ThreadMessage:
     """One message.
 
     Raises:
@@ -183,7 +227,7 @@ def message(reader: Reader, message_id: str) -> ThreadMessage:
     return _to_message(rows[0])
 
 
-def turn(reader: Reader, turn_id: str) -> TurnView:
+def find_turn(reader: Reader, turn_id: str) -> TurnView:
     """One turn.
 
     Raises:
@@ -199,6 +243,12 @@ def questions_of_turns(reader: Reader, turn_ids: Sequence[str]) -> dict[str, str
     """The message that each of these turns answers, by turn id."""
     named = msgspec.json.encode(list(turn_ids)).decode()
     return dict(reader.rows(_QUESTIONS, (named,)))
+
+
+def question_at(reader: Reader, position: int) -> str:
+    """The id of the message that the turn recorded at a position answers."""
+    rows = reader.rows("SELECT message_id FROM thread_turns WHERE position = ?", (position,))
+    return str(rows[0][0]) if rows else ""
 
 
 def hidden_messages(reader: Reader, message_ids: Sequence[str]) -> set[str]:
@@ -229,15 +279,23 @@ SELECT t.thread_id,
      AND {visible("n")} ORDER BY n.position DESC LIMIT 1),
     (SELECT a.act FROM thread_threads a WHERE a.thread_id = t.thread_id
      AND a.act IN ('archived', 'restored') AND {visible("a")} ORDER BY a.position DESC LIMIT 1),
+    (SELECT p.act FROM thread_threads p WHERE p.thread_id = t.thread_id
+     AND p.act IN ('pinned', 'unpinned') AND {visible("p")} ORDER BY p.position DESC LIMIT 1),
     t.at,
     (SELECT m.said_at FROM thread_messages m WHERE m.thread_id = t.thread_id AND {visible("m")}
-     ORDER BY m.said_at DESC LIMIT 1)
+     ORDER BY m.asked_at DESC, m.asked DESC, m.position DESC LIMIT 1)
 FROM thread_threads t
 WHERE (:thread IS NULL OR t.thread_id = :thread) AND t.act = 'opened' AND {visible("t")}
 """  # noqa: S608 - our own conditions
 
+_OPENED = f"""
+SELECT t.position FROM thread_threads t
+WHERE t.thread_id = ? AND t.act = 'opened' AND {visible("t")} LIMIT 1
+"""  # noqa: S608 - our own condition
+
 _COLUMNS = f"""
-m.position, m.branch, m.thread_id, m.message_id, m.role, m.state, m.said_at, m.turn_id,
+m.position, m.branch, m.thread_id, m.message_id, m.role, m.state, m.said_at, m.asked_at,
+m.turn_id,
 coalesce((SELECT h.hidden FROM thread_hidden h WHERE h.message_id = m.message_id AND {visible("h")}
           ORDER BY h.position DESC LIMIT 1), 0),
 (SELECT l.data FROM log l WHERE l.position = m.position),
@@ -245,39 +303,43 @@ CASE WHEN m.role = 'user' THEN '' ELSE coalesce((SELECT t.context_id FROM thread
     WHERE t.turn_id = m.turn_id AND t.context_id <> '' LIMIT 1), '') END,
 CASE WHEN m.state = 'imported' THEN (SELECT json_group_array(json(l.data)) FROM thread_files f
     JOIN log l ON l.position = f.position AND l.data IS NOT NULL
-    WHERE f.message_id = m.message_id AND {visible("f")}) END
+    WHERE f.message_id = m.message_id AND {visible("f")}) END,
+m.turn_id <> '' AND EXISTS (SELECT 1 FROM thread_reasoning r WHERE r.turn_id = m.turn_id),
+CASE WHEN m.turn_id <> '' THEN (SELECT json_group_array(json_object(
+    'call_id', u.call_id, 'name', u.name, 'failed', json(iif(u.failed, 'true', 'false')))
+    ORDER BY u.position) FROM thread_tools u WHERE u.turn_id = m.turn_id AND {visible("u")}) END
 """  # noqa: S608 - our own conditions
 
 _PAGES: dict[Way, str] = {
     "before": f"""
     SELECT {_COLUMNS} FROM thread_messages m
-    WHERE m.thread_id = ? AND (m.said_at, m.position) < (?, ?) AND {visible("m")}
-    ORDER BY m.said_at DESC, m.position DESC LIMIT ?
+    WHERE m.thread_id = ? AND (m.asked_at, m.asked, m.position) < (?, ?, ?) AND {visible("m")}
+    ORDER BY m.asked_at DESC, m.asked DESC, m.position DESC LIMIT ?
     """,  # noqa: S608 - our own conditions
     "after": f"""
     SELECT {_COLUMNS} FROM thread_messages m
-    WHERE m.thread_id = ? AND (m.said_at, m.position) > (?, ?) AND {visible("m")}
-    ORDER BY m.said_at, m.position LIMIT ?
+    WHERE m.thread_id = ? AND (m.asked_at, m.asked, m.position) > (?, ?, ?) AND {visible("m")}
+    ORDER BY m.asked_at, m.asked, m.position LIMIT ?
     """,  # noqa: S608 - our own conditions
 }
 _FROM_DAY = f"""
 SELECT {_COLUMNS} FROM thread_messages m
 WHERE m.thread_id = ? AND m.day >= ? AND m.day < ? AND {visible("m")}
-ORDER BY m.said_at, m.position
+ORDER BY m.asked_at, m.asked, m.position
 """  # noqa: S608 - our own conditions
 _SINCE = f"""
 SELECT {_COLUMNS} FROM thread_messages m WHERE m.position IN (
     SELECT m.position FROM thread_messages m
     WHERE m.thread_id = ? AND m.day >= ? AND {visible("m")}
-    ORDER BY m.said_at DESC, m.position DESC LIMIT ?)
-ORDER BY m.said_at, m.position
+    ORDER BY m.asked_at DESC, m.asked DESC, m.position DESC LIMIT ?)
+ORDER BY m.asked_at, m.asked, m.position
 """  # noqa: S608 - our own conditions
 _ONE = f"""
 SELECT {_COLUMNS} FROM thread_messages m WHERE m.message_id = ? AND {visible("m")}
 ORDER BY m.position DESC LIMIT 1
 """  # noqa: S608 - our own conditions
 _EDGE = f"""
-SELECT m.said_at, m.position FROM thread_messages m
+SELECT m.asked_at, m.asked, m.position FROM thread_messages m
 WHERE m.message_id = ? AND m.thread_id = ? AND {visible("m")} ORDER BY m.position DESC LIMIT 1
 """  # noqa: S608 - our own conditions
 _TURN = f"""
@@ -312,6 +374,11 @@ SELECT l.data FROM thread_tools u JOIN log l ON l.position = u.position
 WHERE u.turn_id = ? AND {visible("u")} ORDER BY u.position
 """  # noqa: S608 - our own conditions
 
+_REASONING = f"""
+SELECT json_extract(l.data, '$.text') FROM thread_reasoning r JOIN log l ON l.position = r.position
+WHERE r.turn_id = ? AND {visible("r")} ORDER BY r.position
+"""  # noqa: S608 - our own conditions
+
 
 class _Saved(msgspec.Struct):
     turn_id: str
@@ -323,24 +390,30 @@ _decode_tool = msgspec.json.Decoder(ToolUse).decode
 
 
 def _to_thread(row: tuple[Any, ...]) -> Thread:
-    thread_id, title, act, at, spoken = row
+    thread_id, title, act, pin, at, spoken = row
     return Thread(
-        thread_id, title, act == "archived", from_microseconds(at), from_microseconds(spoken or at)
+        thread_id,
+        title,
+        act == "archived",
+        pin == "pinned",
+        from_microseconds(at),
+        from_microseconds(spoken or at),
     )
 
 
-def _page_edge(reader: Reader, thread_id: str, message_id: str) -> tuple[int, int]:
+def _page_edge(reader: Reader, thread_id: str, message_id: str) -> Edge:
     rows = reader.rows(_EDGE, (message_id, thread_id))
     if not rows:
         raise NotFound(
             f"no message {message_id!r}", hint="It was deleted, or is on another branch."
         )
-    return rows[0][0], rows[0][1]
+    when, asked, position = rows[0]
+    return when, asked, position
 
 
 def _to_message(row: tuple[Any, ...]) -> ThreadMessage:
-    position, branch, thread_id, message_id, role, state, said_at, turn_id, hidden = row[:9]
-    data, context_id, found = row[9:]
+    position, branch, thread_id, message_id, role, state, said_at, asked_at, turn_id = row[:9]
+    hidden, data, context_id, found, reasoned, tools = row[9:]
     words = _decode_fields(data) if data is not None else MessageFields()
     if found and found != NONE_FOUND:
         words = _with_files(words, found)
@@ -357,9 +430,13 @@ def _to_message(row: tuple[Any, ...]) -> ThreadMessage:
         bool(hidden),
         words.model,
         words.reason,
-        words.hint,
+        CUT_HINT if words.finish == "length" else words.hint,
         words.attachments,
         context_id,
+        words.finish,
+        bool(reasoned),
+        from_microseconds(asked_at),
+        _decode_tool_names(tools) if tools and tools != NONE_FOUND else (),
     )
 
 
@@ -394,6 +471,7 @@ def _to_turn(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> TurnView:
         reason,
         hint,
         tools,
+        "\n\n".join(row[0] for row in reader.rows(_REASONING, (turn_id,)) if row[0]),
     )
 
 

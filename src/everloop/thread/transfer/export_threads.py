@@ -60,8 +60,8 @@ def threads_to_export(reader: Reader, thread_ids: list[str]) -> list[Thread]:
         NotFound: one of them does not exist.
     """
     if thread_ids:
-        return [threads.thread(reader, thread_id) for thread_id in thread_ids]
-    return sorted(threads.threads(reader, archived=True), key=lambda one: one.opened_at)
+        return [threads.find_thread(reader, thread_id) for thread_id in thread_ids]
+    return sorted(threads.list_threads(reader, archived=True), key=lambda one: one.opened_at)
 
 
 def export_file_name(thread: Thread, form: str) -> str:

@@ -197,7 +197,7 @@ class ThreadImporter:
         if not known:
             return []
         with self._log.reading() as reader:
-            messages = [browsing.message(reader, message_id) for message_id, _ in known]
+            messages = [browsing.find_message(reader, message_id) for message_id, _ in known]
         return [
             _LateFiles(message.thread_id, message.message_id, kept)
             for message, (_, files) in zip(messages, known, strict=True)
