@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from everloop.adapters.system import SystemEntropy, SystemIds
+from everloop.adapters.system import SystemClock, SystemEntropy, SystemIds
 
 
 def test_random_bytes_are_as_many_as_asked_and_never_the_same() -> None:
@@ -33,3 +33,41 @@ def test_a_forked_process_draws_its_own_bytes() -> None:
     assert os.read(reading, 16) != entropy.draw(16)
     os.close(reading)
     os.close(writing)
+
+
+class _Clocks:
+    """A wall clock that can be set, and the time since boot, which cannot."""
+
+    def __init__(self) -> None:
+        self.wall, self.boot = 1_800_000_000 * 1_000_000_000, 5_000_000_000
+
+    def pass_s(self, seconds: int) -> None:
+        self.wall += seconds * 1_000_000_000
+        self.boot += seconds * 1_000_000_000
+
+
+@pytest.mark.promise("P-LOG-19")
+def test_a_leap_of_the_clock_counts_only_if_it_lasts() -> None:
+    clocks = _Clocks()
+    clock = SystemClock(lambda: clocks.wall, lambda: clocks.boot)
+    before, years = clock.now_us(), 14 * 365 * 86_400 * 1_000_000_000
+    clocks.wall += years
+    clocks.pass_s(1)
+    assert clock.now_us() == before + 1_000_000
+    clocks.wall -= years  # it was a single wrong reading
+    clocks.pass_s(120)
+    assert clock.now_us() == before + 121_000_000
+    clocks.wall += years  # somebody set it
+    clock.now_us()
+    clocks.pass_s(61)
+    assert clock.now_us() == clocks.wall // 1_000
+    assert clock.now().year == 2041
+
+
+def test_a_clock_that_goes_back_or_slept_is_believed() -> None:
+    clocks = _Clocks()
+    clock = SystemClock(lambda: clocks.wall, lambda: clocks.boot)
+    clocks.pass_s(30 * 86_400)
+    assert clock.now_us() == clocks.wall // 1_000
+    clocks.wall -= 86_400 * 400 * 1_000_000_000
+    assert clock.now_us() == clocks.wall // 1_000

@@ -17,7 +17,7 @@ import msgspec
 from everloop.adapters.files.markdown_folder import PRIVATE, write_atomically
 from everloop.errors import Conflict, Invalid, Unavailable
 
-HOST: Final = "claude-code"
+CLAUDE_CODE_HOST: Final = "claude-code"
 SERVER: Final = "everloop"
 CONTEXT_CHARACTERS_MAX: Final = 10_000  # of hook output; longer output is shown as a preview
 BYTES_MAX: Final = 64 * 1024 * 1024
@@ -106,7 +106,7 @@ def plan_uninstall(where: ConfigFiles) -> list[ConfigChange]:
 
 def server_entry(command: Sequence[str]) -> Document:
     """The entry of our MCP server in Claude Code's format."""
-    words = [*command, "mcp", "--as", HOST]
+    words = [*command, "mcp", "--as", CLAUDE_CODE_HOST]
     return {"type": "stdio", "command": words[0], "args": words[1:], "env": {}}
 
 

@@ -70,8 +70,8 @@ class LiveAnswerRelay:
 
     def _write(self, words: LiveText) -> None:
         """Append text to the file of its answer. A failing disk does not affect local watchers."""
-        if not self._conducts.is_set() and words.turn_id not in self._written:
-            return
+        if words.thought or (not self._conducts.is_set() and words.turn_id not in self._written):
+            return  # reasoning is shown where the answer is generated, and later from the log
         with suppress(OSError):
             if not words.text:
                 self._end_writing(words.turn_id)

@@ -42,7 +42,10 @@ class SystemMachine:
 
     def module(self, name: str) -> bool:
         """Whether a Python package is installed."""
-        return importlib.util.find_spec(name) is not None
+        try:
+            return importlib.util.find_spec(name) is not None
+        except ModuleNotFoundError:  # not even the package that it would be in
+            return False
 
     def free_bytes(self, folder: Path) -> int:
         """The free disk space where a folder is, or would be."""

@@ -126,6 +126,22 @@ class ServerConnection:
                 return found
 
 
+async def call_tool_once(server: ToolServer, tool: str, arguments: dict[str, Any]) -> str:
+    """Connect to a server, call one of its tools, and return the result as text.
+
+    Raises:
+        RunnerFailed: the server cannot be reached, or the tool returned an error.
+    """
+    async with AsyncExitStack() as stack:
+        async with asyncio.timeout(server.connect_s):
+            client = await stack.enter_async_context(await _client(server, stack))
+        result = await client.call_tool(tool, arguments)
+        text = _text(result)
+    if result.is_error:
+        raise RunnerFailed(f"{tool} returned an error: {text}")
+    return text
+
+
 class ToolServers:
     """All configured servers as one set of tools. Thread-safe."""
 
@@ -281,7 +297,7 @@ def _connection_problem(problem: BaseException, server: ToolServer) -> str:
             return f"there is no program {known}: install it, or give its whole path as `command`"
         case PermissionError():
             return f"{known} is not executable: make it so, or correct `command`"
-        case OSError() if server.command:
+        case OSError() as inner if server.command and not isinstance(inner, TimeoutError):
             return f"{known} cannot be run on this machine: correct `command`"
         case inner if server.url and type(inner).__name__ == "ConnectError":
             return f"nothing answers at {server.way}: start the server, or correct `url`"

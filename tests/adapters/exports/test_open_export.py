@@ -2,6 +2,8 @@
 
 import io
 import json
+import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from tests.adapters.exports.samples import (
 
 from everloop.adapters.exports.json_stream import list_elements
 from everloop.adapters.exports.open_export import open_export
-from everloop.errors import Invalid, NotFound
+from everloop.errors import EverloopError, Invalid, NotFound
 from everloop.thread.settings import ImportLimits
 from everloop.thread.transfer.parsed_export import ImportProblem, ParsedChat
 
@@ -232,3 +234,16 @@ def test_the_same_files_are_the_same_export_wherever_they_are(tmp_path: Path) ->
     same = open_export(write_list(tmp_path / "b" / "c.json", claude(1, "Hi.")), LIMITS)
     other = open_export(write_list(tmp_path / "d" / "c.json", claude(1, "Ho.")), LIMITS)
     assert one.identity == same.identity != other.identity
+
+
+@pytest.mark.parametrize("method", [0, 8, 12, 14])  # stored, deflated, bzip2, lzma
+def test_any_damaged_byte_of_an_archive_is_an_error_with_words(tmp_path: Path, method: int) -> None:
+    whole, path = tmp_path / "whole.zip", tmp_path / "export.zip"
+    with zipfile.ZipFile(whole, "w", method) as archive:
+        archive.writestr("conversations.json", '[{"mapping": {}}]')
+    good = whole.read_bytes()
+    for at in range(len(good)):
+        for flip in (0xFF, 0x80):
+            path.write_bytes(good[:at] + bytes([good[at] ^ flip]) + good[at + 1 :])
+            with suppress(EverloopError):
+                list(open_export(path, ImportLimits()).chats())

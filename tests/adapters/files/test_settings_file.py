@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from everloop.adapters.files.settings_file import write_setting
+from everloop.adapters.files.settings_file import remove_setting, write_setting
 from everloop.errors import Unavailable
 
 WRITTEN = """\
@@ -72,3 +72,12 @@ def test_a_file_that_cannot_take_the_setting_is_left_unchanged(
 
 def _text(folder: Path) -> str:
     return (folder / "settings.toml").read_text()
+
+
+def test_a_removed_setting_leaves_the_rest_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text("# mine\n[models]\ntries = 5  # often\n# slow\ntimeout_s = 9\n")
+    remove_setting(tmp_path, "models", "tries")
+    assert path.read_text() == "# mine\n[models]\n# slow\ntimeout_s = 9\n"
+    remove_setting(tmp_path, "thread.answer", "tokens_max")
+    assert path.read_text() == "# mine\n[models]\n# slow\ntimeout_s = 9\n"

@@ -29,12 +29,13 @@ from everloop.ports import (
 DOT = (  # a picture of one point
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+PRICED = "claude-sonnet-4-5"  # a model in the price list
 RECALL = Tool("recall", "Find a memory.", {"type": "object", "properties": {"q": {}}})
 
 
-def claude(service: FakeService) -> ClaudeCodeModel:
+def claude(service: FakeService, model: str = "") -> ClaudeCodeModel:
     """Claude Code with a service of ours behind it."""
-    return ClaudeCodeModel("", {"ANTHROPIC_BASE_URL": service.url, "ANTHROPIC_API_KEY": KEY})
+    return ClaudeCodeModel(model, {"ANTHROPIC_BASE_URL": service.url, "ANTHROPIC_API_KEY": KEY})
 
 
 def failure(reply: Reply) -> ModelFailed:
@@ -80,12 +81,26 @@ def a_tool_is_offered_and_its_call_ends_the_answer() -> None:
     reply = Reply(calls=(("t1", "mcp__everloop__recall", '{"q": "Rex"}'),))
     with fake_service(reply) as service:
         prompt = Prompt(PROMPT.messages, tools=(RECALL,))
-        answer = read_completion(claude(service).generate(prompt, PARAMS))
+        answer = read_completion(claude(service, PRICED).generate(prompt, PARAMS))
         names = [tool["name"] for tool in service.asked[0].body["tools"]]
         assert len(service.asked) == 1
     assert names == ["mcp__everloop__recall"]
     assert answer.calls == (ToolCall("t1", "recall", {"q": "Rex"}),)
     assert answer.finish == Finish("tools")
+    assert answer.usage.tokens_in > 0
+    assert answer.usage.cost_usd is not None
+    assert answer.usage.cost_usd > 0
+
+
+def a_call_that_was_broken_off_is_estimated() -> None:
+    with fake_service() as service:
+        model = claude(service, PRICED)
+        read_completion(model.generate(PROMPT, PARAMS))
+    usage = model.estimate_usage(PROMPT, "Half an answer, and then")
+    assert usage.tokens_in > 0
+    assert usage.tokens_out > 0
+    assert usage.cost_usd is not None
+    assert usage.cost_usd > 0
 
 
 def results_and_pictures_reach_the_model() -> None:
@@ -114,6 +129,7 @@ CHECKS: tuple[Callable[[], None], ...] = (
     stopping_ends_the_run,
     only_what_was_said_reaches_the_model,
     a_tool_is_offered_and_its_call_ends_the_answer,
+    a_call_that_was_broken_off_is_estimated,
     results_and_pictures_reach_the_model,
     failures_are_told_apart_and_hold_no_key,
 )

@@ -22,10 +22,12 @@ class Reply:
     pieces: tuple[str, ...] = ("Hello ", "there.")
     calls: tuple[tuple[str, str, str], ...] = ()  # id, name, arguments as they are sent
     status: int = 200
+    error: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     finish: str = ""
     then: str = "end"  # end, stall, cut, garbage, or fade: end without a finish
     counted: bool = True
+    thoughts: tuple[str, ...] = ()  # sent as reasoning before the answer
 
 
 @dataclass
@@ -102,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._service.asked.append(Asked(self.path, headers, body))
         reply = self._service.next_reply()
         if reply.status != 200:
-            error = {"type": "some_error", "message": f"no: your key was {KEY}"}
+            error = {"type": "some_error", "message": reply.error or f"no: your key was {KEY}"}
             self._whole(reply.status, {"type": "error", "error": error}, reply.headers)
             return
         try:
@@ -160,6 +162,8 @@ def _chat_completions(reply: Reply, body: dict[str, Any]) -> Iterator[bytes]:
         return f"data: {json.dumps(data)}\n\n".encode()
 
     yield chunk({"role": "assistant", "content": ""})
+    for thought in reply.thoughts:
+        yield chunk({"reasoning_content": thought})
     for piece in reply.pieces:
         yield chunk({"content": piece})
     for index, (call_id, name, arguments) in enumerate(reply.calls):
@@ -192,13 +196,21 @@ def _messages_api(reply: Reply, body: dict[str, Any]) -> Iterator[bytes]:
         "usage": usage,
     }
     yield event("message_start", message=message)
-    yield event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    first = int(bool(reply.thoughts))
+    if reply.thoughts:
+        thinking = {"type": "thinking", "thinking": "", "signature": ""}
+        yield event("content_block_start", index=0, content_block=thinking)
+        for thought in reply.thoughts:
+            delta = {"type": "thinking_delta", "thinking": thought}
+            yield event("content_block_delta", index=0, delta=delta)
+        yield event("content_block_stop", index=0)
+    yield event("content_block_start", index=first, content_block={"type": "text", "text": ""})
     for piece in reply.pieces:
-        yield event("content_block_delta", index=0, delta={"type": "text_delta", "text": piece})
+        yield event("content_block_delta", index=first, delta={"type": "text_delta", "text": piece})
     if reply.then != "end":
         return
-    yield event("content_block_stop", index=0)
-    for index, (call_id, name, arguments) in enumerate(reply.calls, 1):
+    yield event("content_block_stop", index=first)
+    for index, (call_id, name, arguments) in enumerate(reply.calls, first + 1):
         block: dict[str, Any] = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
         yield event("content_block_start", index=index, content_block=block)
         for half in (arguments[:5], arguments[5:]):

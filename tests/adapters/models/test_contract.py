@@ -15,7 +15,7 @@ from tests.adapters.models.fake_services import KEY, FakeService, Reply, fake_se
 
 from everloop.adapters.models.fallback import FallbackModel
 from everloop.adapters.models.offline import OfflineModel
-from everloop.adapters.models.provider import ProviderModel, Service
+from everloop.adapters.models.provider import ModelService, ProviderModel
 from everloop.ports import Model
 from everloop.testing.model import ScriptedModel
 
@@ -24,12 +24,12 @@ Make = Callable[[ExitStack], Model]
 
 def anthropic(service: FakeService) -> ProviderModel:
     """A model of the Messages API."""
-    return ProviderModel(Service("anthropic", service.url, KEY), "claude-haiku-5-5")
+    return ProviderModel(ModelService("anthropic", service.url, KEY), "claude-haiku-5-5")
 
 
 def openai(service: FakeService) -> ProviderModel:
     """A model of chat completions."""
-    return ProviderModel(Service("openai", f"{service.url}/v1", KEY), "gpt-5")
+    return ProviderModel(ModelService("openai", f"{service.url}/v1", KEY), "gpt-5")
 
 
 MODELS: dict[str, Make] = {

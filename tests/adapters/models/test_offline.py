@@ -1,12 +1,12 @@
-"""The built-in model: it quotes, with dates, says what it is, and invents nothing."""
+"""The built-in model: it keeps statements, quotes them with dates, and invents nothing."""
 
 import msgspec
 import pytest
 
-from everloop.adapters.models.offline import CAPABILITIES, NOTHING, SELF_DESCRIPTION, OfflineModel
+from everloop.adapters.models.offline import CAPABILITIES, NOTHING, NOTHING_TO_DO, OfflineModel
 from everloop.completion import Declined, generate_structured, read_completion, text_message
 from everloop.memory.summaries.compress import SummaryText
-from everloop.ports import Message, Params, Prompt
+from everloop.ports import Message, Params, Prompt, Tool, ToolCall, ToolResult
 
 CONTEXT = """\
 You are a helpful assistant for people who ask about dogs, databases and tea.
@@ -18,6 +18,9 @@ You are a helpful assistant for people who ask about dogs, databases and tea.
 and never with milk
 
 2026-99-99: this is no day"""
+
+
+REMEMBER = Tool("remember", "Keep something.", {})
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -54,7 +57,7 @@ def test_it_quotes_matching_lines_with_their_date(question: str, quote: str) -> 
 
 def test_lines_that_do_not_match_are_not_quoted() -> None:
     assert "Rex" not in said("tea or coffee?")
-    assert said("What is the capital of France?").startswith(NOTHING)
+    assert said("What is the capital of France?") == NOTHING
 
 
 def test_instructions_are_not_quoted() -> None:
@@ -71,16 +74,74 @@ def test_it_quotes_user_messages_and_never_its_own_answers() -> None:
     assert "spy" not in answer
 
 
-def test_a_question_is_quoted_only_if_there_is_nothing_else() -> None:
+def test_a_question_is_never_quoted_as_an_answer() -> None:
     asked = text_message("user", "How is my sister?")
     told = text_message("user", "My sister is called Ida.")
     assert "How is" not in said("What is my sister called?", asked, told, system="")
-    assert "How is" in said("What is my sister called?", asked, system="")
+    assert said("What is my sister called?", asked, system="") == NOTHING
 
 
-@pytest.mark.parametrize("question", ["tea or coffee?", "What about France?", "Summarise this."])
-def test_every_answer_says_what_it_is_and_how_to_get_a_model(question: str) -> None:
-    assert said(question).endswith(SELF_DESCRIPTION)
+def test_a_message_and_its_summary_are_quoted_once_with_the_date() -> None:
+    told = text_message("user", "Anna's dog is called Rex. Remember that.")
+    answer = said("What is the name of Anna's dog?", told)
+    assert answer.count("Rex") == 1
+    assert "2026-03-01" in answer
+
+
+def test_contradicting_entries_are_shown_as_such() -> None:
+    system = (
+        "- 2026-03-01 (fact) The boiler code is 4711.\n- 2026-04-01 (fact) The boiler code is 4712."
+    )
+    answer = said("What is the boiler code?", system=system)
+    assert "contradicts itself" in answer
+    assert answer.index("4711") < answer.index("4712")
+    assert "contradicts" not in said("What is the boiler code?", system=system.splitlines()[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I prefer short answers, and my time zone is Europe/Berlin. Remember that.",
+        "Remember that I prefer short answers, and my time zone is Europe/Berlin.",
+        "I prefer short answers, and my time zone is Europe/Berlin.",
+    ],
+)
+def test_a_statement_is_kept_with_a_tool_and_acknowledged(text: str) -> None:
+    asked = Prompt((text_message("user", text),), tools=(REMEMBER,))
+    call = read_completion(OfflineModel().generate(asked, Params())).calls[0]
+    assert call.arguments == {"text": "I prefer short answers, and my time zone is Europe/Berlin."}
+    assert acknowledged(asked, call, "Kept as mem-1.") == "Noted."
+    assert acknowledged(asked, call, "mem-1 says so already.") == "I have that already."
+    contradicted = acknowledged(asked, call, "Kept as mem-1.\nIt contradicts what was kept before.")
+    assert contradicted == "Noted. It contradicts what was kept before."
+
+
+def acknowledged(asked: Prompt, call: ToolCall, result: str) -> str:
+    """What it says after its tool gave a result."""
+    after = (Message("assistant", (call,)), Message("user", (ToolResult(call.id, result),)))
+    prompt = msgspec.structs.replace(asked, messages=(*asked.messages, *after))
+    return read_completion(OfflineModel().generate(prompt, Params())).text
+
+
+@pytest.mark.parametrize("text", ["Hello!", "thanks", "OK.", "Remember that.", "Help me plan."])
+def test_small_talk_and_requests_are_not_kept(text: str) -> None:
+    asked = Prompt((text_message("user", text),), tools=(REMEMBER,))
+    answer = read_completion(OfflineModel().generate(asked, Params()))
+    assert answer.calls == ()
+    assert answer.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["tea or coffee?", "What about France?", "Summarise this.", "Hello", "What can you do?"],
+)
+def test_no_answer_says_what_it_is(question: str) -> None:
+    assert "language model" not in said(question)
+    assert "docs/" not in said(question)
+
+
+def test_a_request_about_nothing_known_asks_to_be_told() -> None:
+    assert said("Help me plan the week: I will tell you what is on my mind.") == NOTHING_TO_DO
 
 
 @pytest.mark.parametrize(
@@ -98,7 +159,7 @@ def test_asked_what_it_knows_about_something_it_quotes() -> None:
 
 def test_a_summary_is_made_of_dated_sentences_within_the_budget() -> None:
     assert "2026-03-04: We decided to use PostgreSQL" in said("Please summarise what you know.")
-    short = said("Summarise it.", tokens_max=20).removesuffix(SELF_DESCRIPTION)
+    short = said("Summarise it.", tokens_max=20)
     assert 0 < len(short) < 120
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.adapters.models.fake_services import KEY, FakeService, Reply, fake_service
 
 from everloop.adapters.models.errors import TransientModelError
-from everloop.adapters.models.provider import ProviderModel, Service
+from everloop.adapters.models.provider import ModelService, ProviderModel
 from everloop.completion import read_completion, text_message
 from everloop.errors import ModelFailed
 from everloop.ports import (
@@ -19,6 +19,7 @@ from everloop.ports import (
     Message,
     Params,
     Prompt,
+    Reasoning,
     Text,
     Tool,
     ToolCall,
@@ -40,9 +41,9 @@ def name(request: pytest.FixtureRequest) -> str:
 def model_of(name: str, service: FakeService) -> ProviderModel:
     """A model of this service."""
     if name == "anthropic":
-        return ProviderModel(Service(name, service.url, KEY), "claude-haiku-5-5")
+        return ProviderModel(ModelService(name, service.url, KEY), "claude-haiku-5-5")
     key, free = ("", True) if name == "ollama" else (KEY, False)
-    return ProviderModel(Service(name, f"{service.url}/v1", key, free=free), "gpt-5")
+    return ProviderModel(ModelService(name, f"{service.url}/v1", key, free=free), "gpt-5")
 
 
 def failure(name: str, reply: Reply, prompt: Prompt = ASK, timeout_s: float = 20) -> ModelFailed:
@@ -73,7 +74,7 @@ def test_a_call_has_its_list_price_and_local_calls_are_free(name: str) -> None:
 
 def test_a_model_that_the_list_does_not_know_has_no_price() -> None:
     with fake_service() as service:
-        model = ProviderModel(Service("endpoint", f"{service.url}/v1"), "something-new")
+        model = ProviderModel(ModelService("endpoint", f"{service.url}/v1"), "something-new")
         assert read_completion(model.generate(ASK, Params())).usage.cost_usd is None
 
 
@@ -127,6 +128,37 @@ def test_a_schema_is_sent_to_services_that_support_it() -> None:
     assert "output_config" not in body_of("anthropic", prompt, Params())
 
 
+def test_a_model_that_takes_no_temperature_is_asked_without_one() -> None:
+    refused = Reply(status=400, error="Unsupported value: 'temperature' does not support 0.2")
+    cool = Params(temperature=0.2)
+    with fake_service(refused, Reply(), Reply()) as service:
+        model = model_of("openai", service)
+        for _ in range(2):
+            assert read_completion(model.generate(ASK, cool)).text == "Hello there."
+        assert ["temperature" in asked.body for asked in service.asked] == [True, False, False]
+
+
+def test_a_prompt_that_is_too_long_says_which_setting_decides(name: str) -> None:
+    words = "request (9000 tokens) exceeds the available context size (8192 tokens)"
+    problem = failure(name, Reply(status=400, error=words))
+    assert "9000 tokens" in str(problem)
+    assert "thread.context.hard" in problem.hint
+
+
+def test_anthropic_is_told_what_to_cache_and_others_are_not() -> None:
+    before = (text_message("user", "Hi."), text_message("assistant", "Hello."))
+    prompt = Prompt((*before, text_message("user", "And now?")), system="Be brief.")
+    body = body_of("anthropic", prompt, Params())
+    mark = {"type": "ephemeral"}
+    assert body["system"] == [{"type": "text", "text": "Be brief.", "cache_control": mark}]
+    assert [said["content"] for said in body["messages"]] == [
+        "Hi.",
+        [{"type": "text", "text": "Hello.", "cache_control": mark}],
+        [{"type": "text", "text": "And now?", "cache_control": mark}],
+    ]
+    assert "cache_control" not in str(body_of("openai", prompt, Params()))
+
+
 @pytest.mark.parametrize(
     ("native", "other", "reason"),
     [
@@ -141,6 +173,13 @@ def test_finish_reasons_are_translated(name: str, native: str, other: str, reaso
     assert answer.finish.reason == reason
 
 
+def test_reasoning_comes_apart_from_the_answer(name: str) -> None:
+    with fake_service(Reply(thoughts=("Let me ", "see."))) as service:
+        chunks = list(model_of(name, service).generate(ASK, Params()))
+    assert [one.text for one in chunks if isinstance(one, Reasoning)] == ["Let me ", "see."]
+    assert "".join(one.text for one in chunks if isinstance(one, Delta)) == "Hello there."
+
+
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
 def test_transient_errors_are_distinguished(name: str, status: int) -> None:
     assert isinstance(failure(name, Reply(status=status)), TransientModelError)
@@ -150,8 +189,18 @@ def test_transient_errors_are_distinguished(name: str, status: int) -> None:
 def test_permanent_errors_have_a_hint(name: str, status: int) -> None:
     problem = failure(name, Reply(status=status))
     assert not isinstance(problem, TransientModelError)
-    assert str(status) in str(problem)
-    assert "docs/models.md" in problem.hint
+    assert f"answered {status}: no: your key was …" in str(problem)
+    assert problem.hint
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
+def test_an_error_is_what_the_service_said_without_markup(name: str, status: int) -> None:
+    problem = failure(name, Reply(status=status))
+    words = f"{problem} {problem.hint}"
+    assert "no: your key was" in words
+    for noise in ("`", "{", "some_error", "Error code"):
+        assert noise not in words
+    assert ("key" in problem.hint) == (status == 401)
 
 
 def test_retry_after_is_respected(name: str) -> None:
@@ -187,14 +236,14 @@ def test_arguments_that_cannot_be_read_are_a_failure(name: str) -> None:
 
 
 def test_a_refused_connection_is_a_transient_failure() -> None:
-    model = ProviderModel(Service("ollama", "http://127.0.0.1:9/v1", free=True), "llama3.2")
-    with pytest.raises(TransientModelError, match="ollama:llama3"):
+    model = ProviderModel(ModelService("ollama", "http://127.0.0.1:9/v1", free=True), "llama3.2")
+    with pytest.raises(TransientModelError, match=r"llama3\.2 cannot be reached at http"):
         read_completion(model.generate(ASK, Params()))
 
 
 def test_a_service_that_the_library_does_not_know_is_a_failure() -> None:
     with pytest.raises(ModelFailed, match="nowhere"):
-        read_completion(ProviderModel(Service("nowhere"), "x").generate(ASK, Params()))
+        read_completion(ProviderModel(ModelService("nowhere"), "x").generate(ASK, Params()))
 
 
 def test_a_key_is_in_no_error_and_no_representation(name: str) -> None:
@@ -211,10 +260,11 @@ def test_only_our_own_key_is_sent_whatever_the_environment_holds() -> None:
     """The libraries read variables of their own; what is set here wins over all of them."""
     with fake_service() as service:
         programme = (
-            "from everloop.adapters.models.provider import ProviderModel, Service\n"
+            "from everloop.adapters.models.provider import ProviderModel, ModelService\n"
             "from everloop.completion import text_message, read_completion\n"
             "from everloop.ports import Params, Prompt\n"
-            f"model = ProviderModel(Service('anthropic', {service.url!r}, {KEY!r}), 'claude')\n"
+            f"service = ModelService('anthropic', {service.url!r}, {KEY!r})\n"
+            "model = ProviderModel(service, 'claude')\n"
             "read_completion(model.generate(Prompt((text_message('user', 'Hi'),)), Params()))\n"
         )
         other = {"ANTHROPIC_AUTH_TOKEN": "other", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
@@ -229,11 +279,11 @@ def test_a_forked_process_can_call_models() -> None:
     with fake_service() as service:
         programme = (
             "import os\n"
-            "from everloop.adapters.models.provider import ProviderModel, Service\n"
+            "from everloop.adapters.models.provider import ProviderModel, ModelService\n"
             "from everloop.completion import text_message, read_completion\n"
             "from everloop.ports import Params, Prompt\n"
             "def ask():\n"
-            f"    model = ProviderModel(Service('ollama', '{service.url}/v1'), 'llama3.2')\n"
+            f"    model = ProviderModel(ModelService('ollama', '{service.url}/v1'), 'llama3.2')\n"
             "    prompt = Prompt((text_message('user', 'Hi'),))\n"
             "    read_completion(model.generate(prompt, Params(timeout_s=30)))\n"
             "ask()\n"

@@ -25,6 +25,8 @@ from everloop.log import Draft, Log
 from everloop.log.model.facts import NoteWritten
 from everloop.log.model.record import from_microseconds
 from everloop.log.transfer.warehouse import SinkLimits, SyncResult, WarehouseSync
+from everloop.memory.model.events import AudienceGranted
+from everloop.memory.model.state import audience_stream
 from everloop.testing.deterministic import DeterministicWorld
 
 PLACE = "demo-project.copy"
@@ -307,7 +309,9 @@ def test_a_copy_continues_after_its_process_was_killed(
     log: Log, google: FakeBigQuery, when: str, batches: int
 ) -> None:
     """Killed with its second batch on the way: not taken yet, or taken and not yet answered."""
-    log.append("notes", [NoteWritten("four"), NoteWritten("five")], actor="user")
+    log.append("notes", [NoteWritten("four")], actor="user")
+    everything = AudienceGranted("agent:cli", ("*",))
+    log.append(audience_stream("agent:cli"), [everything], actor="user")
     killer = Killer(google, batches)
     setattr(google, when, killer)
     words = [sys.executable, "-m", "everloop", "log", "sink", "bigquery", PLACE]

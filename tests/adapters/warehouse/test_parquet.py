@@ -10,7 +10,7 @@ import pytest
 from everloop.adapters.warehouse.parquet import export_parquet, import_parquet
 from everloop.errors import Corrupt, EverloopError, Invalid, NotFound, Unavailable
 from everloop.log import Draft
-from everloop.log.integrity.verify import verify
+from everloop.log.integrity.verify import verify_log
 from everloop.log.model.facts import NoteWritten
 from everloop.testing.deterministic import DeterministicWorld
 
@@ -26,7 +26,7 @@ def test_a_parquet_file_gives_an_equal_log_back(tmp_path: Path) -> None:
     copy = stage.open(tmp_path / "b.db")
     assert import_parquet(copy, tmp_path / "log.parquet") == log.head
     assert list(copy.records()) == list(log.records())
-    assert verify(copy).ok
+    assert verify_log(copy).ok
     log.close()
     copy.close()
 

@@ -30,7 +30,7 @@ class BpeTokenizer:
     def __init__(self, tokenizer: Mapping[str, Any]) -> None:
         model = tokenizer["model"]
         self._ids: dict[str, int] = model["vocab"]
-        self._order = {_pair(merge): order for order, merge in enumerate(model["merges"])}
+        self._order = {_rule(merge): order for order, merge in enumerate(model["merges"])}
         self._begin, self._end = self._ids["<s>"], self._ids["</s>"]
         self._unknown = self._ids["<unk>"]
         self._word = lru_cache(maxsize=50_000)(self._merge)
@@ -55,10 +55,9 @@ class BpeTokenizer:
         return tuple(self._ids.get(piece, self._unknown) for piece in pieces)
 
     def _rank(self, pieces: Sequence[str], at: int) -> int:
-        return self._order.get((pieces[at], pieces[at + 1]), len(self._order))
+        return self._order.get(f"{pieces[at]} {pieces[at + 1]}", len(self._order))
 
 
-def _pair(merge: str | Sequence[str]) -> tuple[str, str]:
-    """A merge rule; the format writes it as "a b" or as ["a", "b"]."""
-    left, right = merge.split(" ") if isinstance(merge, str) else merge
-    return left, right
+def _rule(merge: str | Sequence[str]) -> str:
+    """A merge rule as "a b"; the format also writes it as ["a", "b"]."""
+    return merge if isinstance(merge, str) else " ".join(merge)

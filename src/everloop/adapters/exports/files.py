@@ -5,8 +5,10 @@ is read than the directory states; so zip bombs are rejected.
 """
 
 import hashlib
+import lzma
 import re
 import zipfile
+import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -18,6 +20,18 @@ from everloop.errors import Invalid, NotFound
 from everloop.thread.queries.files import FILES_FOLDER
 from everloop.thread.settings import ImportLimits
 
+# What the standard library raises for damaged, encrypted or unknown archives.
+UNPACKING_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    RuntimeError,  # encrypted, or a generator that ended too early
+    NotImplementedError,
+    UnicodeDecodeError,
+    StopIteration,
+)
 EDGE: Final = 4_096  # bytes at both ends of a file that go into its fingerprint
 SMALL: Final = 10_000_000  # bytes up to which any compression ratio is accepted
 _SEPARATORS: Final = re.compile(r"[-.]")
@@ -113,7 +127,7 @@ def _file_part(path: Path, name: str) -> ExportPart:
 def _zip_parts(path: Path, limits: ImportLimits) -> list[ExportPart]:
     try:
         archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, OSError, NotImplementedError) as problem:
+    except UNPACKING_ERRORS as problem:
         raise Invalid(f"{path.name} cannot be unpacked: {problem}") from problem
     inside = sorted(archive.infolist(), key=lambda info: info.filename)
     wanted = [info for info in inside if info.filename.endswith((".json", ".jsonl"))]
@@ -131,7 +145,7 @@ def _zip_part(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limits: ImportLim
     def opened() -> IO[bytes]:
         try:
             return archive.open(info)
-        except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as problem:
+        except UNPACKING_ERRORS as problem:
             raise Invalid(f"{info.filename} cannot be unpacked: {problem}") from problem
 
     return ExportPart(info.filename, info.file_size, f"{info.CRC:08x}", opened)

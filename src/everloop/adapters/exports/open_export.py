@@ -1,8 +1,6 @@
 """Opens an export and detects its format from its content."""
 
 import re
-import zipfile
-import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -14,6 +12,7 @@ import msgspec
 from everloop.adapters.exports import chatgpt, claude
 from everloop.adapters.exports.attachments import store_file, store_text
 from everloop.adapters.exports.files import (
+    UNPACKING_ERRORS,
     ExportPart,
     attachment_parts,
     export_fingerprint,
@@ -60,6 +59,11 @@ class OpenedExport:
     def _others(self) -> dict[str, Callable[[], ExportPart]]:
         return attachment_parts(self._path, self._limits)
 
+    def close(self) -> None:
+        """Let go of the file. Name, kind and size can still be read."""
+        self._parts = []
+        self.__dict__.pop("_others", None)
+
     def file_storer(self, store: FileStore) -> StoreFile:
         """A function that stores attachments of the export; it returns None for a missing one."""
 
@@ -74,7 +78,7 @@ class OpenedExport:
                     file = store_file(store, wanted, found())
                     return file if wanted.digest in ("", file.digest) else None
                 return store_text(store, wanted) if wanted.text else None
-            except (Invalid, zipfile.BadZipFile, zlib.error, EOFError):
+            except (Invalid, *UNPACKING_ERRORS):
                 return None  # too large, empty or broken: treated as missing
 
         return keep
@@ -174,5 +178,5 @@ def _open_part(part: ExportPart) -> Generator[IO[bytes]]:
     try:
         with part.open() as file:
             yield file
-    except (zipfile.BadZipFile, zlib.error, EOFError) as problem:
+    except UNPACKING_ERRORS as problem:
         raise Invalid(f"{part.name} cannot be unpacked: {problem}") from problem

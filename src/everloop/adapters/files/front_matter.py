@@ -29,9 +29,9 @@ class FrontMatter:
     def __init__(self, head: str) -> None:
         self._node = _parse_head(head)
 
-    def fields(self) -> dict[str, Any]:
-        """The fields as strings, lists and maps."""
-        return cast("dict[str, Any]", _to_plain(self._node)) if self._node else {}
+    def fields(self, *, tags: bool = False) -> dict[str, Any]:
+        """The fields as strings, lists and maps. With `tags`, `!team x` is the map `team: x`."""
+        return cast("dict[str, Any]", _to_plain(self._node, tags=tags)) if self._node else {}
 
     def apply_changes(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         """The front matter with the changes between two sets of fields applied."""
@@ -148,8 +148,11 @@ def _check_safe(text: str) -> None:
             raise Invalid(f"line {line}: nested too deeply", hint="Use fewer levels.")
 
 
-def _to_plain(node: yaml.Node) -> Any:
+def _to_plain(node: yaml.Node, *, tags: bool = False) -> Any:
     """A YAML node as strings, lists and maps."""
+    if tags and node.tag.startswith("!") and len(node.tag) > 1:
+        name, node.tag = node.tag[1:], ""
+        return {name: _to_plain(node, tags=tags)}
     if isinstance(node, yaml.MappingNode):
         fields: dict[str, Any] = {}
         for key, value in node.value:
@@ -157,10 +160,10 @@ def _to_plain(node: yaml.Node) -> Any:
             if name in fields:
                 line = key.start_mark.line + 2
                 raise Invalid(f"line {line}: {name!r} occurs twice", hint="Remove one of them.")
-            fields[name] = _to_plain(value)
+            fields[name] = _to_plain(value, tags=tags)
         return fields
     if isinstance(node, yaml.SequenceNode):
-        return [_to_plain(each) for each in node.value]
+        return [_to_plain(each, tags=tags) for each in node.value]
     null = node.tag == "tag:yaml.org,2002:null"
     return "" if null else str(node.value)
 

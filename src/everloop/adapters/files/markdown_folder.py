@@ -20,7 +20,7 @@ from everloop.memory.browse.queries import short_id
 from everloop.memory.markdown.folder import PageFile
 from everloop.memory.projections.queries import Item
 
-SUFFIX = ".md"
+PAGE_SUFFIX = ".md"
 LEDGER = ".everloop.json"
 BYTES_MAX = 4 * 1024 * 1024
 DEPTH_MAX = 8
@@ -101,7 +101,7 @@ class MarkdownFolder:
                 path = Path(entry.path)
                 if entry.is_dir(follow_symlinks=False) and depth:
                     yield from self._walk(path, depth - 1)
-                elif entry.name.endswith(SUFFIX):
+                elif entry.name.endswith(PAGE_SUFFIX):
                     yield self._read(path)
 
     def _read(self, path: Path) -> PageFile:
@@ -155,7 +155,7 @@ def page_name(item: Item, taken: set[str]) -> str:
     whole = sha256(item.item_id.encode()).hexdigest()
     ends = [short_id(item.item_id)] if _SAFE_ID.fullmatch(item.item_id) else []
     for end in (*ends, whole[:8], whole):
-        name = f"{slug}-{end}{SUFFIX}"
+        name = f"{slug}-{end}{PAGE_SUFFIX}"
         if name.casefold() not in taken:
             return name
     raise Invalid(f"no unused file name for {item.item_id!r}", hint="Export to an empty folder.")

@@ -7,7 +7,7 @@ is known in `everloop.settings`.
 import os
 import tempfile
 import tomllib
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +20,34 @@ from everloop.errors import Unavailable
 FILE = "settings.toml"
 
 
-def write_setting(folder: Path, section: str, name: str, value: str) -> None:
+Value = str | int | float | bool
+
+
+def write_setting(folder: Path, section: str, name: str, value: Value) -> None:
     """Set `name` in `[section]` and add either where it is missing; `section` may be dotted.
 
     Raises:
         Unavailable: the file cannot be written, or is not valid TOML.
     """
+    _rewrite(folder, section, name, lambda before: _with_setting(before, section, name, value))
+
+
+def remove_setting(folder: Path, section: str, name: str) -> None:
+    """Remove `name` from `[section]`, so that its default counts again.
+
+    Raises:
+        Unavailable: the file cannot be written, or is not valid TOML.
+    """
+    _rewrite(folder, section, name, lambda before: _without_setting(before, section, name))
+
+
+def _rewrite(folder: Path, section: str, name: str, change: Callable[[str], str]) -> None:
+    """Replace the file by a changed one."""
     path = folder / FILE
     try:
         before = path.read_text(encoding="utf-8") if path.exists() else ""
         tomllib.loads(before)  # names the mistake more clearly than tomlkit does
-        after = _with_setting(before, section, name, value)
+        after = change(before)
         tomllib.loads(after)  # the library that will read it must accept it
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as out:
             out.write(after)
@@ -50,7 +67,19 @@ class _NotASection(Exception):
     """A plain value has the name of a section."""
 
 
-def _with_setting(text: str, section: str, name: str, value: str) -> str:
+def _without_setting(text: str, section: str, name: str) -> str:
+    document = tomlkit.parse(text)
+    table: MutableMapping[str, Any] = document
+    for key in section.split("."):
+        if key not in table or not isinstance(table[key], MutableMapping):
+            return text
+        table = table[key]
+    if name in table:
+        del table[name]
+    return tomlkit.dumps(document)
+
+
+def _with_setting(text: str, section: str, name: str, value: Value) -> str:
     document = tomlkit.parse(text)
     table: MutableMapping[str, Any] = document
     *outer, last = section.split(".")
@@ -64,7 +93,7 @@ def _with_setting(text: str, section: str, name: str, value: str) -> str:
     return tomlkit.dumps(document)
 
 
-def _put(table: MutableMapping[str, Any], name: str, value: str) -> None:
+def _put(table: MutableMapping[str, Any], name: str, value: Value) -> None:
     """Set a value; a new one goes before the comment above the next section, not after it."""
     if name in table or not isinstance(table, Table):
         table[name] = value

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
@@ -40,12 +40,20 @@ class TokenUsage(NamedTuple):
     stored: int = 0
 
 
+def estimate_prompt_tokens(prompt: Prompt) -> int:
+    """An estimate of the tokens of a prompt."""
+    return ESTIMATE(msgspec.json.encode(list(_to_messages(prompt))).decode())
+
+
 def completion_arguments(
     prompt: Prompt, params: Params, *, dialect: str, free: bool
 ) -> dict[str, Any]:
     """The keyword arguments of a completion request."""
+    messages = list(_to_messages(prompt))
+    if dialect == "anthropic":
+        _mark_cacheable(messages)
     asked: dict[str, Any] = {
-        "messages": list(_to_messages(prompt)),
+        "messages": messages,
         "stream": True,
         "max_tokens": params.tokens_max,
         "timeout": params.timeout_s,
@@ -75,19 +83,21 @@ class ChunkAccumulator:
         self._finish: str | None = None
         self._usage: TokenUsage | None = None
 
-    def add(self, event: Any) -> str:
-        """Add a chunk and return its text."""
+    def add(self, event: Any) -> tuple[str, str]:
+        """Add a chunk and return its reasoning and its text."""
         if event.usage is not None:
             self._usage = _to_tokens(event.usage)
         if not event.choices:
-            return ""
+            return "", ""
         choice = event.choices[0]
         self._finish = choice.finish_reason or self._finish
         for piece in choice.delta.tool_calls or ():
             self._add_call_fragment(piece)
         text: str = choice.delta.content or ""
-        self._written.append(text)
-        return text
+        reasoning = getattr(choice.delta, "reasoning", None)
+        thought: str = getattr(reasoning, "content", None) or ""
+        self._written += (thought, text)
+        return thought, text
 
     def calls(self) -> Iterator[ToolCall]:
         """The complete tool calls.
@@ -110,8 +120,7 @@ class ChunkAccumulator:
         """The usage that the service reported, or an estimate."""
         if self._usage is not None:
             return self._usage
-        read = ESTIMATE(msgspec.json.encode(list(_to_messages(prompt))).decode())
-        return TokenUsage(read, ESTIMATE("".join(self._written)))
+        return TokenUsage(estimate_prompt_tokens(prompt), ESTIMATE("".join(self._written)))
 
     def _add_call_fragment(self, piece: Any) -> None:
         """Add a fragment of a tool call. Where all calls have number 0, ids tell them apart."""
@@ -181,6 +190,27 @@ def _to_messages(prompt: Prompt) -> Iterator[dict[str, Any]]:
         yield from _tool_messages(message)
         if said := [part for part in message.parts if not isinstance(part, ToolResult)]:
             yield _to_message(message.role, said)
+
+
+def _mark_cacheable(messages: list[dict[str, Any]]) -> None:
+    """Mark where Anthropic is to cache a prompt: after the system text, before the newest message.
+
+    The end is marked too, for the calls of the same turn that follow a tool. Tools come before the
+    system text and are cached with it.
+    """
+    newest = max((n for n, said in enumerate(messages) if said["role"] == "user"), default=0)
+    for number in {0, newest - 1, len(messages) - 1}:
+        if 0 <= number < len(messages) and messages[number]["role"] != "tool":
+            _mark_last_block(messages[number])
+
+
+def _mark_last_block(said: dict[str, Any]) -> None:
+    content: Any = said.get("content")
+    if isinstance(content, str) and content and "tool_calls" not in said:
+        content = said["content"] = [{"type": "text", "text": content}]
+    if isinstance(content, list) and content:
+        blocks = cast("list[dict[str, Any]]", content)
+        blocks[-1]["cache_control"] = {"type": "ephemeral"}
 
 
 def _tool_messages(message: Message) -> Iterator[dict[str, Any]]:

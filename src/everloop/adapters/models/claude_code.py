@@ -5,7 +5,8 @@ machine, no session on disk. Earlier messages are sent along as one JSON text, b
 only a user message. Our tools are offered through an MCP server inside this process; when the model
 calls one, the run ends, and the result goes into the next run.
 
-The CLI has no temperature setting. The cost is the CLI's own estimate, at list prices.
+The CLI has no temperature setting. The cost is the CLI's own estimate, at list prices; where a run
+ends before it gives one, at a tool call or when it is stopped, we estimate it in the same way.
 """
 
 import asyncio
@@ -19,8 +20,9 @@ from typing import Any
 
 import msgspec
 
-from everloop.adapters.models.chat_completions import parse_tool_arguments
+from everloop.adapters.models.chat_completions import TokenUsage, parse_tool_arguments
 from everloop.adapters.models.errors import TransientModelError, redact
+from everloop.adapters.models.prices import estimate_tokens, price_usd
 from everloop.adapters.models.stream import BackgroundStream, iterate_with_timeout
 from everloop.errors import ModelFailed
 from everloop.ports import (
@@ -40,6 +42,7 @@ from everloop.ports import (
 )
 
 PREFIX = "mcp__everloop__"
+SERVICE = "anthropic"  # in the price list
 BUFFER_BYTES = 16_777_216  # maximum size of one line from the CLI
 NO_SYSTEM = "You are a helpful assistant."
 BEFORE = "What was said so far, as JSON:\n"
@@ -61,6 +64,7 @@ class ClaudeCodeModel:
     def __init__(self, model: str = "", environment: Mapping[str, str] = NOTHING) -> None:
         self._model = model
         self._environment = dict(environment)
+        self._answering = model  # the full name, once an answer has told it
 
     @property
     def name(self) -> str:
@@ -71,6 +75,20 @@ class ClaudeCodeModel:
         """Stream the answer of the CLI."""
         return BackgroundStream(self._answer(prompt, params))
 
+    def preload(self) -> None:
+        """Import the SDK, which takes a second or two.
+
+        Raises:
+            ModelFailed: it is not installed.
+        """
+        _library()
+
+    def estimate_usage(self, prompt: Prompt, text: str) -> Usage:
+        """An estimate of what a call cost that was broken off after this text."""
+        tokens = estimate_tokens(prompt, text)
+        cost = price_usd(SERVICE, self._answering, tokens)
+        return Usage(self.name, tokens.read, tokens.written, cost)
+
     async def _answer(self, prompt: Prompt, params: Params) -> AsyncGenerator[Chunk]:
         sdk = await asyncio.to_thread(_library)
         with tempfile.TemporaryDirectory(prefix="everloop-claude-") as folder:
@@ -78,9 +96,7 @@ class ClaudeCodeModel:
             run = sdk.query(prompt=_user_message(prompt), options=options)
             try:
                 async with aclosing(run):
-                    async for chunk in self._chunks(
-                        sdk, iterate_with_timeout(run, params.timeout_s)
-                    ):
+                    async for chunk in self._chunks(sdk, iterate_with_timeout(run, params)):
                         yield chunk
             except sdk.ClaudeSDKError as problem:
                 raise _to_error(self.name, problem) from None
@@ -89,7 +105,9 @@ class ClaudeCodeModel:
         heeded = _Accumulator()
         async for message in messages:
             if isinstance(message, sdk.StreamEvent) and message.parent_tool_use_id is None:
-                if text := heeded.take(message.event):
+                text = heeded.take(message.event)
+                self._answering = heeded.model or self._answering
+                if text:
                     yield Delta(text)
                 if heeded.calls and heeded.stop:
                     for call in heeded.calls:
@@ -145,14 +163,15 @@ class _Accumulator:
     def __init__(self) -> None:
         self.calls: list[_StreamingCall] = []
         self.stop = ""
-        self._read = 0
-        self._written = 0
+        self.model = ""
+        self._tokens = TokenUsage(0, 0)
 
     def take(self, event: dict[str, Any]) -> str:
         """Add an event and return its text."""
         block: dict[str, Any] = event.get("content_block") or {}
         delta: dict[str, Any] = event.get("delta") or {}
         start: dict[str, Any] = event.get("message") or {}
+        self.model = start.get("model") or self.model
         self._count(event.get("usage") or start.get("usage") or {})
         if block.get("type") == "tool_use":
             self.calls.append(_StreamingCall(block.get("id", ""), block.get("name", "")))
@@ -162,17 +181,25 @@ class _Accumulator:
         return str(delta.get("text", "")) if delta.get("type") == "text_delta" else ""
 
     def usage(self, name: str, cost: float | None) -> Usage:
-        """The token usage and cost of the call."""
-        return Usage(name, self._read, self._written, cost)
+        """The token usage and cost of the call; the cost is estimated if the CLI gave none."""
+        if cost is None:
+            cost = price_usd(SERVICE, self.model, self._tokens)
+        return Usage(name, self._tokens.read, self._tokens.written, cost, self._tokens.cached)
 
     def reason(self) -> Any:
         """Why the answer ended."""
         return {"max_tokens": "length", "refusal": "refused"}.get(self.stop, "stop")
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        kinds = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        self._read = max(self._read, sum(usage.get(kind) or 0 for kind in kinds))
-        self._written = max(self._written, usage.get("output_tokens") or 0)
+        kinds = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        new, cached, stored = (usage.get(kind) or 0 for kind in kinds)
+        before = self._tokens
+        self._tokens = TokenUsage(
+            max(before.read, new + cached + stored),
+            max(before.written, usage.get("output_tokens") or 0),
+            max(before.cached, cached),
+            max(before.stored, stored),
+        )
 
 
 def _discard(_: str) -> None:

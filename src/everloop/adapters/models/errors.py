@@ -1,6 +1,9 @@
 """Errors of model calls, with API keys redacted."""
 
 import re
+from collections.abc import Mapping
+from typing import Any, cast
+from urllib.parse import urlsplit
 
 from everloop.errors import ModelFailed
 
@@ -25,3 +28,25 @@ def redact(problem: object, *secrets: str) -> str:
     for secret in filter(None, secrets):
         text = text.replace(secret, "…")
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+
+
+def service_message(problem: object) -> str:
+    """The sentence that a service sent with an error; empty if there is none.
+
+    Services put it at `message`, `error` or `detail` of the body, or at `error.message`.
+    """
+    body = getattr(problem, "body", None)
+    for _ in range(3):  # as deep as services nest it
+        if isinstance(body, str):
+            return body
+        if not isinstance(body, Mapping):
+            return ""
+        inner = cast("Mapping[str, Any]", body)
+        body = inner.get("error") or inner.get("message") or inner.get("detail")
+    return ""
+
+
+def hide_user(url: str) -> str:
+    """An address without the user name and password that it may contain."""
+    parts = urlsplit(url)
+    return url.replace(f"{parts.netloc.rpartition('@')[0]}@", "") if "@" in parts.netloc else url

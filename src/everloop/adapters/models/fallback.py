@@ -10,10 +10,21 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
 
+import msgspec
+
 from everloop.adapters.models.errors import TransientModelError
-from everloop.adapters.models.provider import ProviderModel
 from everloop.errors import ModelFailed
-from everloop.ports import Chunk, Model, Params, Prompt, Stream
+from everloop.ports import (
+    Chunk,
+    EstimatingModel,
+    Model,
+    Params,
+    PreloadableModel,
+    Prompt,
+    Stream,
+    Usage,
+    WindowedModel,
+)
 
 
 class RetryPolicy(NamedTuple):
@@ -38,10 +49,17 @@ class RetryPolicy(NamedTuple):
 class FallbackModel:
     """Several models as one: the first that answers is used."""
 
-    def __init__(self, models: Sequence[Model], patience: RetryPolicy | None = None) -> None:
+    def __init__(
+        self,
+        models: Sequence[Model],
+        patience: RetryPolicy | None = None,
+        *,
+        timeout_s: float = 120.0,
+    ) -> None:
         assert models
         self._models = tuple(models)
         self._patience = patience or RetryPolicy()
+        self._timeout_s = timeout_s
 
     @property
     def name(self) -> str:
@@ -54,17 +72,40 @@ class FallbackModel:
         return tuple(model.name for model in self._models)
 
     def preload(self) -> None:
-        """Preload the library of the first model, which takes a second or two.
+        """Load the library of the first model that has its own, which takes a second or two.
 
         Raises:
-            ModelFailed: the library that the first model needs is not installed.
+            ModelFailed: no model has what it needs.
         """
+        problems: list[ModelFailed] = []
+        for model in self._models:
+            try:
+                if isinstance(model, PreloadableModel):
+                    model.preload()
+            except ModelFailed as problem:
+                problems.append(problem)
+            else:
+                return
+        raise problems[0]
+
+    def estimate_usage(self, prompt: Prompt, text: str) -> Usage:
+        """An estimate of what a call cost that was broken off, if the first model was called."""
         first = self._models[0]
-        if isinstance(first, ProviderModel):
-            first.preload()
+        if isinstance(first, EstimatingModel):
+            return first.estimate_usage(prompt, text)
+        return Usage(first.name, 0, 0)
+
+    def context_window(self) -> int:
+        """How many tokens fit into the context of the first model; 0 if that is not known."""
+        first = self._models[0]
+        return first.context_window() if isinstance(first, WindowedModel) else 0
 
     def generate(self, prompt: Prompt, params: Params) -> Stream:
         """Stream the answer of the first model that gives one."""
+        if not params.timeout_setting:
+            params = msgspec.structs.replace(
+                params, timeout_s=self._timeout_s, timeout_setting="models.timeout_s"
+            )
         calls = [lambda model=model: model.generate(prompt, params) for model in self._models]
         return _RetryingStream(self.names, calls, self._patience)
 

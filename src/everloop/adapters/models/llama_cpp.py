@@ -13,7 +13,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from everloop.adapters.models.provider import ProviderModel, Service
+from everloop.adapters.models.provider import ModelService, ProviderModel
 from everloop.errors import ModelFailed
 
 RUNNER = "xllamacpp"
@@ -35,14 +35,18 @@ class LocalModel(ProviderModel):
     """SmolLM2-135M-Instruct in this process."""
 
     def __init__(self) -> None:
-        super().__init__(Service("local", free=True), "smollm2-135m")
+        super().__init__(ModelService("local", free=True), "smollm2-135m")
         self._server: Any = None
+
+    def context_window(self) -> int:
+        """How many tokens fit into its context."""
+        return CONTEXT_TOKENS
 
     def _connect(self) -> Any:
         weights = _weights()
         key = secrets.token_hex(16)
         self._server = _serve(weights, key)
-        return self._open(Service("local", f"{self._server.listening_address}/v1", key))
+        return self._open(ModelService("local", f"{self._server.listening_address}/v1", key))
 
 
 def _serve(weights: Path, key: str) -> Any:

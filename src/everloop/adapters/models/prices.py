@@ -3,7 +3,9 @@
 import importlib
 from typing import Any
 
-from everloop.adapters.models.chat_completions import TokenUsage
+from everloop.adapters.models.chat_completions import TokenUsage, estimate_prompt_tokens
+from everloop.memory.tokens import ESTIMATE
+from everloop.ports import Prompt
 
 
 def price_usd(service: str, model: str, tokens: TokenUsage) -> float | None:
@@ -19,3 +21,8 @@ def price_usd(service: str, model: str, tokens: TokenUsage) -> float | None:
         return float(prices.calc_price(usage, model, provider_id=service).total_price)
     except (ImportError, LookupError, ValueError):
         return None
+
+
+def estimate_tokens(prompt: Prompt, text: str) -> TokenUsage:
+    """An estimate of the tokens of a call that was broken off after this text."""
+    return TokenUsage(estimate_prompt_tokens(prompt), ESTIMATE(text))

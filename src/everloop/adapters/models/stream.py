@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from typing import Any, Self, TypeVar
 
 from everloop.adapters.models.errors import TransientModelError
-from everloop.ports import Chunk
+from everloop.ports import Chunk, Params
 
 T = TypeVar("T")
 
@@ -89,7 +89,7 @@ class BackgroundStream:
         self._work.cancel()
 
 
-async def iterate_with_timeout(source: AsyncIterator[T], timeout_s: float) -> AsyncGenerator[T]:
+async def iterate_with_timeout(source: AsyncIterator[T], params: Params) -> AsyncGenerator[T]:
     """Iterate over a source with a timeout for each item.
 
     Raises:
@@ -97,25 +97,25 @@ async def iterate_with_timeout(source: AsyncIterator[T], timeout_s: float) -> As
     """
     while True:
         try:
-            item = await await_with_timeout(anext(source), timeout_s)
+            item = await await_with_timeout(anext(source), params)
         except StopAsyncIteration:
             return
         yield item
 
 
-async def await_with_timeout(waiting: Awaitable[T], timeout_s: float) -> T:
+async def await_with_timeout(waiting: Awaitable[T], params: Params) -> T:
     """Await with a timeout.
 
     Raises:
         Transient: the timeout passed.
     """
     try:
-        async with asyncio.timeout(timeout_s):
+        async with asyncio.timeout(params.timeout_s):
             return await waiting
     except TimeoutError:
         raise TransientModelError(
-            f"the model sent nothing for {timeout_s:g} s",
-            hint="Try again, or raise models.timeout_s.",
+            f"the model sent nothing for {params.timeout_s:g} s",
+            hint=f"Try again, or raise {params.timeout_setting or 'models.timeout_s'}.",
         ) from None
 
 

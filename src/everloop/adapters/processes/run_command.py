@@ -20,7 +20,7 @@ class Ran(NamedTuple):
     output_digest: str
 
 
-def run(command: Sequence[str], show: Callable[[str], None]) -> Ran:
+def run_command(command: Sequence[str], show: Callable[[str], None]) -> Ran:
     """Run a command to its end; what it prints is shown line by line.
 
     Raises:

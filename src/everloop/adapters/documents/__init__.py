@@ -1,0 +1,1 @@
+"""Text of attached documents: PDF, Word, Excel, PowerPoint and OpenDocument."""

@@ -1,0 +1,1 @@
+"""Tasks as Kubernetes Jobs; extra `kubernetes`."""

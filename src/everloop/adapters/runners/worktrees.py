@@ -1,0 +1,275 @@
+"""Workspaces of tasks: a git worktree with a branch of its own, a folder, or an empty folder.
+
+Work is never removed: before a worktree goes, what is not committed is committed to its branch, and
+the branch stays until all of it is merged.
+"""
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from everloop.adapters.runners.check_files import (
+    digest_check_files,
+    read_digests,
+    write_digests,
+)
+from everloop.errors import Conflict, Invalid, RunnerFailed
+from everloop.workers import (
+    PROTECTED_PATHS,
+    CheckFiles,
+    Place,
+    Task,
+    compare_check_files,
+    script_of,
+)
+
+BRANCH_WORDS = 8
+BRANCH_CHARACTERS = 50
+STOP_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "the",
+        "to",
+        "of",
+        "in",
+        "on",
+        "for",
+        "with",
+        "please",
+        "can",
+        "you",
+        "my",
+        "our",
+        "is",
+        "it",
+    ]
+)
+GIT_S = 120
+DIFF_CHARACTERS_MAX = 2_000_000
+
+
+class TaskWorkspaces:
+    """The workspaces of the tasks of one log, below one folder."""
+
+    def __init__(
+        self,
+        folder: Path,
+        protected: Sequence[str] = PROTECTED_PATHS,
+        check_files_max: int = 50_000,
+    ) -> None:
+        self._folder, self._protected = folder, tuple(protected)
+        self._check_files_max = check_files_max
+
+    def prepare(self, task: Task) -> Place:
+        """The workspace of a task; a worktree is made from its base once.
+
+        Raises:
+            Invalid: there is no such folder or repository.
+            RunnerFailed: git failed.
+        """
+        place = self._prepare(task)
+        kept = _beside(self._path(task), "check-files")
+        if task.spec.check and task.attempts <= 1 and not kept.exists():
+            kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_digests(kept, self._check_files(task, place))
+        return place
+
+    def compare_check_files(self, task: Task) -> CheckFiles:
+        """Whether the worker changed what the check depends on, since before it began."""
+        before = read_digests(_beside(self._path(task), "check-files"))
+        if before is None:
+            return CheckFiles()
+        return compare_check_files(before, self._check_files(task, self._prepare(task)))
+
+    def _check_files(self, task: Task, place: Place) -> dict[str, str] | None:
+        patterns = (*self._protected, *script_of(task.spec.check))
+        return digest_check_files(Path(place.path), patterns, self._check_files_max)
+
+    def _prepare(self, task: Task) -> Place:
+        asked = task.spec.workspace
+        if asked.kind == "scratch":
+            path = self._path(task)
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return Place(str(path))
+        source = Path(asked.path).expanduser()
+        if not source.is_dir():
+            raise Invalid(f"there is no folder {asked.path!r}", hint="Name an existing one.")
+        if asked.kind == "folder":
+            return Place(str(source.resolve()))
+        return self._worktree(task, source)
+
+    def diff(self, task: Task) -> str:
+        """What a task changed in its worktree since its base, committed or not."""
+        path = self._path(task)
+        if task.spec.workspace.kind != "worktree" or not (path / ".git").exists():
+            return ""
+        _in_worktree(path, "add", "--intent-to-add", "--all")
+        words = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+        return _in_worktree(path, *words, self._fork_point(path))[:DIFF_CHARACTERS_MAX]
+
+    def dispose(self, task: Task, disposition: str) -> str:
+        """Keep, merge or discard a worktree. Other workspaces stay as they are.
+
+        Raises:
+            Conflict: the merge does not go through; nothing was changed.
+        """
+        path = self._path(task)
+        if task.spec.workspace.kind != "worktree" or not (path / ".git").exists():
+            return ""
+        _restore_git_file(path)
+        branch = _in_worktree(path, "symbolic-ref", "--short", "HEAD").strip()
+        _commit_all(path, f"Work of task {task.task_id}")
+        repository = Path(task.spec.workspace.path).expanduser()
+        if disposition == "merge":
+            _merge(repository, branch, task)
+        _git(repository, "worktree", "remove", "--force", str(path))
+        if disposition == "merge":
+            _git(repository, "branch", "--delete", branch)
+            return f"Merged {branch}."
+        if disposition == "keep":
+            return f"Kept as branch {branch}."
+        return f"The worktree was removed; its work stays on branch {branch}."
+
+    def _worktree(self, task: Task, source: Path) -> Place:
+        path = self._path(task)
+        branch = branch_name(task)
+        if (path / ".git").exists():
+            current = _in_worktree(path, "symbolic-ref", "--short", "HEAD").strip()
+            return Place(str(path), current or branch, _common_folder(source))
+        commit = _commit_of(source, task.spec.workspace.base or "HEAD")
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        new = ("worktree", "add", "-b", branch, str(path), commit)
+        if _run(source, *new).returncode != 0:  # the branch is known, or its worktree was lost
+            _git(source, "worktree", "prune")
+            known = _git(source, "branch", "--list", branch).strip()
+            _git(source, *(("worktree", "add", str(path), branch) if known else new))
+        _beside(path, "base").write_text(commit)
+        gitdir = (path / ".git").read_text().removeprefix("gitdir:").strip()
+        _beside(path, "gitdir").write_text(gitdir)
+        return Place(str(path), branch, str(Path(gitdir).parents[1].resolve()))
+
+    def _fork_point(self, path: Path) -> str:
+        return _beside(path, "base").read_text().strip()
+
+    def _path(self, task: Task) -> Path:
+        return self._folder / "work" / task.task_id
+
+
+def branch_name(task: Task) -> str:
+    """`everloop/ID-words-of-the-title`: at most eight words, fifty characters."""
+    words = [
+        word for word in re.findall(r"[a-z0-9]+", task.spec.title.lower()) if word not in STOP_WORDS
+    ]
+    slug = "-".join(words[:BRANCH_WORDS])[:BRANCH_CHARACTERS].strip("-") or "task"
+    return f"everloop/{slug}-{task.task_id[-8:]}"
+
+
+def _commit_all(path: Path, message: str) -> None:
+    """Commit whatever is not committed, also files that git did not know."""
+    _in_worktree(path, "add", "--all")
+    if _in_worktree(path, "status", "--porcelain", "--ignore-submodules=dirty").strip():
+        _in_worktree(path, *_IDENTITY, "commit", "--quiet", "--no-verify", "--message", message)
+
+
+def _merge(repository: Path, branch: str, task: Task) -> None:
+    """Merge into what is checked out, if that has no changes of its own and there is no conflict.
+
+    Raises:
+        Conflict: it cannot be merged; the repository is as it was.
+    """
+    if _git(repository, "status", "--porcelain", "--untracked-files=no").strip():
+        raise Conflict(
+            "the repository has uncommitted changes", hint="Commit or stash them, then merge."
+        )
+    message = f"Merge {task.spec.title}"
+    options = ("merge", "--no-ff", "--no-verify", "--message", message, branch)
+    ran = _run(repository, *_IDENTITY, *options)
+    if ran.returncode != 0:
+        _git(repository, "merge", "--abort", check=False)
+        raise Conflict(
+            f"{branch} does not merge: {(ran.stdout + ran.stderr).strip()[:500]}",
+            hint="Merge it by hand, or keep the branch.",
+        )
+
+
+_IDENTITY = ("-c", "user.name=Everloop", "-c", "user.email=everloop@everloop.invalid")
+# Nothing that the repository configured is run.
+_SAFE = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "diff.external=")
+
+
+def _beside(path: Path, name: str) -> Path:
+    """A file beside a worktree, which its worker cannot write."""
+    return path.parent / f"{path.name}.{name}"
+
+
+def _commit_of(repository: Path, base: str) -> str:
+    """The commit of a base.
+
+    Raises:
+        Invalid: the folder is no repository.
+        RunnerFailed: there is no such base.
+    """
+    words = ("rev-parse", "--is-inside-work-tree", "--verify", "--end-of-options")
+    ran = _run(repository, *words, f"{base}^{{commit}}")
+    if ran.returncode == 0 and ran.stdout.startswith("true\n"):
+        return ran.stdout.split()[-1]
+    if _git(repository, "rev-parse", "--is-inside-work-tree", check=False).strip() != "true":
+        raise Invalid(
+            f"{str(repository)!r} is not a git repository",
+            hint="Name a repository, or use the folder itself.",
+        )
+    raise RunnerFailed(
+        f"git rev-parse failed: {ran.stderr.strip()[:500]}",
+        hint="Look at the repository, then retry.",
+    )
+
+
+def _common_folder(repository: Path) -> str:
+    """The folder in which git keeps the repository."""
+    found = _git(repository, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    return str(Path(found.strip()).resolve())
+
+
+def _restore_git_file(path: Path) -> None:
+    """Let `.git` name the worktree's own folder again; what a worker put there is kept beside."""
+    file, wanted = path / ".git", f"gitdir: {_beside(path, 'gitdir').read_text()}\n"
+    if file.is_file() and not file.is_symlink() and file.read_text() == wanted:
+        return
+    file.rename(_beside(path, "git-of-worker"))
+    file.write_text(wanted)
+
+
+def _in_worktree(path: Path, *words: str) -> str:
+    """Run git on a worktree with its own folder of git, as it was made.
+
+    Never the one that its `.git` names: the worker can write that, and with it what git runs.
+    """
+    return _git(path, f"--git-dir={_beside(path, 'gitdir').read_text()}", "--work-tree=.", *words)
+
+
+def _git(path: Path, *words: str, check: bool = True) -> str:
+    ran = _run(path, *words)
+    if check and ran.returncode != 0:
+        raise RunnerFailed(
+            f"git {words[0]} failed: {ran.stderr.strip()[:500]}",
+            hint="Look at the repository, then retry.",
+        )
+    return ran.stdout
+
+
+def _run(path: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    try:
+        return subprocess.run(  # noqa: S603 - no shell; names were checked
+            ["git", "-C", str(path), *_SAFE, *words],  # noqa: S607 - the user's own git
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=GIT_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise RunnerFailed(f"git cannot be run: {problem}", hint="Install git.") from problem
