@@ -13,11 +13,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from everloop.access.domain import ACCESS
+from everloop.access.model_services import allowed_model_services
 from everloop.adapters.files.store import FileStore
+from everloop.adapters.runners.sandbox import sandbox_problem
+from everloop.adapters.runners.worktrees import TaskWorkspaces
 from everloop.adapters.system import system_world
 from everloop.background.followers import Followers, Reaction, reaction_id
+from everloop.background.jobs import erase_uploads
 from everloop.domain import Deciders, Domain, Policy
 from everloop.errors import Invalid, Rejected, Unavailable
+from everloop.inbox import INBOX, InboxService
 from everloop.lessons.crew.service import CrewService
 from everloop.lessons.domain import LESSONS
 from everloop.lessons.feedback.listener import FeedbackDetector
@@ -40,7 +45,12 @@ from everloop.memory.background import EmbeddingTask
 from everloop.memory.domain import MEMORY
 from everloop.memory.service import MemoryService
 from everloop.memory.settings import MemorySettings
+from everloop.notifications import NOTIFICATIONS
 from everloop.ports import Model, World
+from everloop.reactions.lesson_requests import LESSON_REQUESTS
+from everloop.reactions.task_lessons import TASK_LESSONS
+from everloop.reactions.task_reports import TASK_REPORTS
+from everloop.reactions.task_routing import MESSAGE_ROUTING
 from everloop.settings import Settings
 from everloop.stores import VECTORS_FILE_NAME, open_replica, open_store, path_next_to
 from everloop.thread.domain import THREAD
@@ -53,6 +63,24 @@ from everloop.thread.queries.files import (
 )
 from everloop.usage.domain import USAGE
 from everloop.usage.recorder import UsageRecorder
+from everloop.workers import (
+    AUTOMATION,
+    TASK_ROUTING,
+    WORKERS,
+    AutomationService,
+    WorkerService,
+    Workspaces,
+)
+from everloop.worlds import WorldService
+from everloop.worlds.character_files import (
+    PICTURED,
+    all_character_files,
+    character_files,
+    character_files_at,
+)
+from everloop.worlds.domain import WORLDS
+from everloop.worlds.exchange.importer import ExchangePorts
+from everloop.worlds.exchange.service import ExchangeService
 
 if TYPE_CHECKING:
     from everloop.memory.index.vector_index import VectorIndex
@@ -61,8 +89,25 @@ T = TypeVar("T")
 
 USER = Context()
 ENGINE = Context(actor="engine")
+WORKERS_FOLDER = "workers"  # beside the log: processes and workspaces of tasks
 
-DOMAINS = (MEMORY, LESSONS, THREAD, ACCESS, USAGE)
+DOMAINS = (
+    MEMORY,
+    LESSONS,
+    THREAD,
+    ACCESS,
+    USAGE,
+    INBOX,
+    NOTIFICATIONS,
+    WORKERS,
+    AUTOMATION,
+    TASK_REPORTS,
+    TASK_LESSONS,
+    TASK_ROUTING,
+    MESSAGE_ROUTING,
+    LESSON_REQUESTS,
+    WORLDS,
+)
 DECIDERS: Deciders = tuple(decider for domain in DOMAINS for decider in domain.deciders)
 PROJECTIONS: tuple[type[Projection], ...] = tuple(
     projection for domain in DOMAINS for projection in domain.projections
@@ -94,6 +139,45 @@ class Engine:
         return UsageRecorder(self, self._world.clock)
 
     @cached_property
+    def inbox(self) -> InboxService:
+        """What waits for a person."""
+        return InboxService(self.log, self, self._world.clock, self._settings.inbox)
+
+    @cached_property
+    def workspaces(self) -> Workspaces:
+        """Where tasks work: worktrees and folders beside the log."""
+        folder = path_next_to(self.log.file.path, WORKERS_FOLDER)
+        workers = self._settings.workers
+        return TaskWorkspaces(folder, workers.protected_paths, workers.check_files_max)
+
+    @cached_property
+    def workers(self) -> WorkerService:
+        """Tasks of commands and agents."""
+        return WorkerService(
+            self.log,
+            self,
+            self._settings.workers,
+            self.workspaces,
+            is_sandboxed=lambda: not sandbox_problem(),
+        )
+
+    @cached_property
+    def automation(self) -> AutomationService:
+        """Schedules, watches and start rules."""
+        return AutomationService(self.log, self, self._world.clock)
+
+    @cached_property
+    def worlds(self) -> WorldService:
+        """Stories that are played here, and the library of their characters."""
+        return WorldService(self.log, self, lambda: self.memory, self._settings.worlds)
+
+    @cached_property
+    def exchange(self) -> ExchangeService:
+        """Import and export of characters, lorebooks, chats and worlds."""
+        ports = ExchangePorts(self.log, self, self.files, self._world.clock)
+        return ExchangeService(ports, self._settings.exchange)
+
+    @cached_property
     def memory(self) -> MemoryService:
         """What is remembered here. The embedder is loaded when meaning is first searched."""
         space = _open_space(
@@ -116,9 +200,9 @@ class Engine:
         return FileStore(folder, bytes_max=limit, depot=self.log.blobs)
 
     def files_wanted(self) -> set[str]:
-        """The digests of the files that some message has beside it, on any branch."""
+        """The digests of the files that some message or character has, on any branch."""
         with self.log.file.reading() as reader:
-            return all_attachment_digests(reader)
+            return all_attachment_digests(reader) | all_character_files(reader)
 
     @property
     def world(self) -> World:
@@ -135,7 +219,7 @@ class Engine:
             world.clock,
             world.ids,
             settings.lessons,
-            lambda: self.usage.metered(_narrative_model(settings), "lesson"),
+            lambda: self.usage.metered(_narrative_model(settings, self.log), "lesson"),
         )
 
     @cached_property
@@ -215,8 +299,12 @@ class Engine:
 
     def do_many(self, commands: Sequence[Command], *, by: Context = USER) -> list[Receipt]:
         """Carry out commands in their order, sharing transactions. Each is decided by itself."""
+        return self.do_each([(command, by) for command in commands])
+
+    def do_each(self, asked: Sequence[tuple[Command, Context]]) -> list[Receipt]:
+        """The same, with who asks for each command."""
         self._catch_up()
-        works = [self._work(each, by, None, None) for each in commands]
+        works = [self._work(command, by, None, None) for command, by in asked]
         receipts = self.log.commit_queue.write_all(works)
         self.followers.react(fact for receipt in receipts for fact in receipt.facts)
         return receipts
@@ -248,11 +336,12 @@ class Engine:
         """
         with self.log.file.reading() as reader:
             erased = purge_closure(reader, positions)
-            files = attachment_digests_at(reader, erased)
+            files = attachment_digests_at(reader, erased) | character_files_at(reader, erased)
         self.files.mark_for_purge(files)
         with ExitStack() as then:  # all of it, also where the log was erased but not yet scrubbed
             then.callback(self._forget_vectors, erased)
             then.callback(self._forget_files, files)
+            then.callback(erase_uploads, self.log, self._world.clock.now())
             return self.log.purge(positions, reason=reason, actor=actor, request_id=request_id)
 
     def close(self) -> None:
@@ -299,7 +388,7 @@ class Engine:
 
     def _reactions(self) -> list[Reaction]:
         """What happens because a fact was recorded."""
-        attached = Reaction("settle-files", BRINGING, self._settle_files)
+        attached = Reaction("settle-files", (*BRINGING, *PICTURED), self._settle_files)
         policies = [
             Reaction(policy.name, (policy.event,), self._follow_policy(policy))
             for domain in DOMAINS
@@ -309,7 +398,7 @@ class Engine:
         return [attached, *policies]
 
     def _settle_files(self, fact: Fact) -> None:
-        self.files.mark_attached(attachment_digests([fact]))
+        self.files.mark_attached(attachment_digests([fact]) | character_files(fact.event))
 
     def _follow_policy(self, policy: Policy) -> Callable[[Fact], None]:
         def react(fact: Fact) -> None:
@@ -317,9 +406,11 @@ class Engine:
                 commands = policy.find(reader, fact)
             for command in commands:
                 request_id = reaction_id(policy.name, fact, command)
-                work = self._work(command, ENGINE, fact.branch, request_id)
+                branch = None if policy.elsewhere else fact.branch
+                work = self._work(command, ENGINE, branch, request_id)
                 with suppress(Rejected):  # another process was quicker
-                    self.log.commit_queue.write(work)
+                    done = self.log.commit_queue.write(work)
+                    self.followers.react(done.facts)
 
         return react
 
@@ -360,9 +451,10 @@ def _open_space(path: Path, settings: MemorySettings) -> "VectorIndex | None":
     return VectorIndex(VectorCache(path), embedder, choose.interactive_embedder(settings, embedder))
 
 
-def _narrative_model(settings: Settings) -> Model:
+def _narrative_model(settings: Settings, log: Log) -> Model:
     """The model that says why a lesson holds: looked for when one is asked to."""
     from everloop.adapters.models import discovery  # noqa: PLC0415 - slow to load, rarely used
 
-    found = discovery.discover_models(settings.models)
+    allowed = allowed_model_services(log)
+    found = discovery.with_consent(discovery.discover_models(settings.models), allowed)
     return discovery.choose_model(settings.models, "narrative", found)

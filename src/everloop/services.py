@@ -4,22 +4,43 @@ Every interface that lives longer than a command starts them together, and stops
 """
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import date
 from functools import cached_property
 from types import TracebackType
 from typing import Self
 
+from everloop.access import load_access
+from everloop.access.model_services import allowed_model_services
+from everloop.adapters.answer_relay import AnswerRelay
+from everloop.adapters.documents.reader import DocumentReader
+from everloop.adapters.kubernetes.runner import KubernetesRunner, PodWorkspaces
 from everloop.adapters.live_relay import LiveAnswerRelay
 from everloop.adapters.mcp_client import ToolServers
-from everloop.adapters.models.discovery import DiscoveredModel, choose_model, discover_models
+from everloop.adapters.models.discovery import (
+    DiscoveredModel,
+    choose_model,
+    choose_named_model,
+    discover_models,
+    with_consent,
+)
 from everloop.adapters.models.fallback import FallbackModel
-from everloop.app import USER, Engine
+from everloop.adapters.models.offline import OFFLINE_MODEL
+from everloop.adapters.notifications.web_push import WebPush
+from everloop.adapters.notifications.webhook_and_mail import HttpWebhook, SmtpMailer
+from everloop.adapters.processes.supervisor import SupervisedProcesses
+from everloop.adapters.runners.acp import AcpRunner
+from everloop.adapters.runners.claude import ClaudeRunner
+from everloop.adapters.runners.command import CommandRunner
+from everloop.adapters.warehouse.background_copy import WarehouseCopyTask, connect_bigquery
+from everloop.app import USER, WORKERS_FOLDER, Engine
 from everloop.background.followers import FollowerTask
 from everloop.background.health import SUFFIX as HEALTH
 from everloop.background.supervisor import Service, Supervisor
 from everloop.errors import ModelFailed
-from everloop.import_jobs import ImportJobs
+from everloop.import_jobs import ImportJobs, WorldImportJobs
+from everloop.inbox import RequestExpiryTask
 from everloop.lessons.model.commands import ProposeLesson
 from everloop.lessons.projections.order import LessonOrder
 from everloop.lessons.projections.queries import load_lessons
@@ -28,8 +49,11 @@ from everloop.memory.background import EmbeddingTask
 from everloop.memory.context import PromptPiece
 from everloop.memory.model.scopes import OWNER
 from everloop.memory.projections.queries import load_viewer
+from everloop.notifications import NotificationService, NotificationSettings, NotificationTask
 from everloop.ports import Model, Usage
+from everloop.reactions.stale_lessons import StaleLessonsTask
 from everloop.settings import Settings
+from everloop.stores import path_next_to
 from everloop.thread.background import (
     ExpiryTask,
     RememberMessagesTask,
@@ -38,13 +62,43 @@ from everloop.thread.background import (
 )
 from everloop.thread.feedback import FeedbackTask
 from everloop.thread.model.commands import StopTurn
-from everloop.thread.prompt.builder import PromptBuilder
+from everloop.thread.prompt.builder import PromptBuilder, PromptSources
+from everloop.thread.prompt.window_limits import limits_within
+from everloop.thread.pyramid.day_parts import DayParts
 from everloop.thread.pyramid.summarise import SummaryPyramid, model_summariser
 from everloop.thread.quoting import collapse_whitespace, quote
+from everloop.thread.rate_messages import RateMessagesTask
 from everloop.thread.service import ThreadService
-from everloop.thread.tools import MODEL_CONTEXT, ThreadTools
+from everloop.thread.settings import ContextLimits
+from everloop.thread.tools import MODEL_CONTEXT, ProposeTaskArguments, ThreadTools
 from everloop.thread.turns import ThreadTurns
 from everloop.turns.scheduler import TurnScheduler
+from everloop.turns.sources import TurnSources
+from everloop.turns.tools import TurnRef
+from everloop.workers import (
+    CLUSTER_RUNNER,
+    KNOWN_AGENTS,
+    Machine,
+    Runner,
+    ScheduleTask,
+    TaskScheduler,
+    TaskSpec,
+    WorkerSettings,
+    Workspace,
+)
+from everloop.worlds import (
+    NARRATOR_MODEL,
+    FailTurn,
+    OpeningProposal,
+    Readings,
+    SceneEffects,
+    ScriptedNarrator,
+    TurnEffects,
+    WorldEffectsTask,
+    WorldTurns,
+    list_characters,
+    propose_opening,
+)
 
 LESSONS_SHOWN = 12
 LIVE = ".live"  # the folder beside the log of the answers that come just now
@@ -53,12 +107,23 @@ LIVE = ".live"  # the folder beside the log of the answers that come just now
 class Services:
     """An engine at work. Close it, or use it in a `with`."""
 
-    def __init__(self, engine: Engine, settings: Settings, model: Model | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        model: Model | None = None,
+        *,
+        runners: Sequence[Runner] = (),
+    ) -> None:
+        """`runners` are added to the usual ones; one of the same name takes its place."""
+        self._more_runners = tuple(runners)
         self.engine = engine
         self.settings = settings
+        self.initial_settings = settings  # what was in force at the start
         self.talk = ThreadService(engine.log, engine, engine.memory)
         self.files = engine.files
-        self._models = _Models(settings, model)
+        self._models = _Models(settings, model, self._allowed_services)
+        self.documents = DocumentReader(engine.files, settings.thread.documents)
         self._order = LessonOrder()
         self.tool_servers = ToolServers(settings.tools)
         self.tools = ThreadTools(
@@ -67,28 +132,43 @@ class Services:
             engine.memory,
             engine.world.clock,
             propose=self._propose,
+            propose_task=self._propose_task,
             more=self.tool_servers,
         )
         self.thread_turns = ThreadTurns(
             engine.log, engine, engine.log.ids, self.preparing, self.tools, engine.usage
         )
+        self.readings = Readings(self._reading_model, settings.worlds)
+        self.world_turns = WorldTurns(
+            engine.log,
+            engine,
+            engine.log.ids,
+            engine.worlds.prompts,
+            engine.usage,
+            lambda: "" if self.connected else NARRATOR_MODEL,
+        )
         self.turns = TurnScheduler(
             engine.log,
-            self.thread_turns,
-            self.narrative,
+            TurnSources((self.thread_turns, self.world_turns), ThreadTurns.claim),
+            self.answering_model,
             engine.world.clock,
             settings.thread.answer,
             took_over=lambda: self.relay.clear(),
         )
-        self.relay = LiveAnswerRelay(
-            engine.log.file.path.with_suffix(LIVE), self.turns.live, self.turns.leads
-        )
+        self.relay = self._live_relay()
         summarise = model_summariser(self.classifier, self._spent_on_summaries)
         self.pyramid = SummaryPyramid(
             engine.log, engine, engine.log.ids, summarise, settings.thread.detail
         )
+        self.day_parts = DayParts(
+            engine.log, engine, engine.log.ids, summarise, settings.thread.detail.part
+        )
+        self.world_effects = self._world_effects()
         self.remembering = RememberMessagesTask(engine.log, engine)
         self.imports = ImportJobs(engine, lambda: self.settings.thread.imports)
+        self.world_imports = WorldImportJobs(engine, settings.exchange)
+        self.tasks = self._task_scheduler()
+        self.notifications = make_notification_service(engine, settings.notifications)
         self.supervisor = Supervisor(self._services(), engine.log.file.path.with_suffix(HEALTH))
         self.embedding: EmbeddingTask | None = None
 
@@ -108,6 +188,13 @@ class Services:
         self.relay.stop()
         self.tool_servers.close()
 
+    def _live_relay(self) -> LiveAnswerRelay | AnswerRelay:
+        """What shows answers that another process writes: by the server, or by files."""
+        log, live, leads = self.engine.log, self.turns.live, self.turns.leads
+        if log.messages is not None:
+            return AnswerRelay(log.messages, log.ids.new("nod"), live, leads)
+        return LiveAnswerRelay(log.file.path.with_suffix(LIVE), live, leads)
+
     def _services(self) -> list[Service]:
         """What is supervised, in the order of starting; answers are stopped first."""
         engine, settings = self.engine, self.settings
@@ -115,13 +202,119 @@ class Services:
         return [
             FollowerTask(log, engine.followers),
             self.remembering,
-            SummariesTask(log, self.pyramid, clock),
+            self.world_effects,
+            SummariesTask(log, self.pyramid, clock, excess=self._summarise_excess),
             FeedbackTask(log, lambda: engine.listener(self.classifier())),
+            *self._rating(),
             StaleSummariesTask(log, engine, engine.memory),
             ExpiryTask(log, engine, clock, settings.memory.quiet_days),
+            RequestExpiryTask(log, engine.inbox),
+            StaleLessonsTask(log, engine, engine.lessons),
+            *self._warehouse_copy(),
+            self._notification_task(),
             self.imports,
+            self.world_imports,
+            self.tasks,
+            *self._cluster_tasks(),
+            ScheduleTask(log, engine, clock, settings.workers.schedule_grace_s),
             self.turns,
         ]
+
+    def _warehouse_copy(self) -> list[Service]:
+        """The copy of the log in BigQuery, if the settings name a dataset."""
+        limits = self.settings.sink
+        if not limits.bigquery:
+            return []
+        log = self.engine.log
+        return [WarehouseCopyTask(log, lambda: connect_bigquery(log.file.path, limits), limits)]
+
+    def _rating(self) -> list[Service]:
+        """What rates the significance of what was said, unless the settings switch it off."""
+        chosen, engine = self.settings.thread.significance, self.engine
+        if chosen == "off":
+            return []
+
+        def rater() -> Model | None:
+            metered = engine.usage.metered
+            return metered(self.classifier(), "significance") if chosen == "model" else None
+
+        return [RateMessagesTask(engine.log, engine, engine.world.clock, rater)]
+
+    def _reading_model(self) -> Model | None:
+        """The model that reads turns of worlds; None if only the built-in one is at hand."""
+        model = self.classifier()
+        names = model.names if isinstance(model, FallbackModel) else (model.name,)
+        if names == (OFFLINE_MODEL,):
+            return None
+        return self.engine.usage.metered(model, "world")
+
+    def _world_effects(self) -> WorldEffectsTask:
+        engine, settings = self.engine, self.settings.worlds
+        parts = (engine.log, engine, self.readings, engine.worlds.memories, settings)
+        return WorldEffectsTask(engine.log, TurnEffects(*parts), SceneEffects(*parts))
+
+    def propose_opening(self, prose: str) -> OpeningProposal:
+        """How a world could begin, as a text tells it."""
+        with self.engine.reading() as reader:
+            library = list_characters(reader)
+        return propose_opening(prose, library, self.readings, self.engine.world.clock.now())
+
+    def _notification_task(self) -> NotificationTask:
+        engine, settings = self.engine, self.settings.notifications
+        mailer = SmtpMailer(settings) if settings.email_to else None
+        return NotificationTask(
+            engine.log, engine.inbox, self.notifications, engine.world.clock, settings, mailer
+        )
+
+    @property
+    def runner_names(self) -> list[str]:
+        """The runners that a task can choose."""
+        cluster = [CLUSTER_RUNNER] if self.settings.workers.kubernetes.namespace else []
+        return [*self.tasks.runner_names, *cluster]
+
+    def _cluster_tasks(self) -> list[Service]:
+        """The scheduler of Jobs, if the settings name a namespace and the extra is installed."""
+        settings, engine = self.settings, self.engine
+        if not settings.workers.kubernetes.namespace:
+            return []
+        try:
+            from everloop.adapters.kubernetes.jobs import (  # noqa: PLC0415 - the `kubernetes` extra
+                KubernetesJobs,
+            )
+        except ModuleNotFoundError:  # `everloop doctor` says so
+            return []
+        chosen = settings.workers.kubernetes
+        folder = path_next_to(engine.log.file.path, WORKERS_FOLDER) / CLUSTER_RUNNER
+        machine = Machine(
+            (KubernetesRunner(chosen),),
+            KubernetesJobs(folder, chosen),
+            PodWorkspaces(),
+            _is_for_cluster,
+            "workers in the cluster",
+        )
+        return [TaskScheduler(engine.log, engine, engine.world.clock, machine, settings.workers)]
+
+    def _task_scheduler(self) -> TaskScheduler:
+        engine, settings = self.engine, self.settings
+        cluster = bool(settings.workers.kubernetes.namespace)
+        folder = path_next_to(engine.log.file.path, WORKERS_FOLDER)
+
+        def serves_here(runner: str) -> bool:
+            return not (cluster and runner == CLUSTER_RUNNER)
+
+        return TaskScheduler(
+            engine.log,
+            engine,
+            engine.world.clock,
+            Machine(
+                (*_runners(settings.workers), *self._more_runners),
+                SupervisedProcesses(folder),
+                engine.workspaces,
+                serves=serves_here,
+            ),
+            settings.workers,
+            approval_lives_s=settings.inbox.approval_lives_s,
+        )
 
     def stop_turn(
         self, thread_id: str, turn_id: str, *, by: Context = USER, branch: str | None = None
@@ -133,9 +326,37 @@ class Services:
 
         self.turns.stop_turn(turn_id, record)
 
+    def stop_world_turn(self, world_id: str, turn_id: str, *, by: Context = USER) -> None:
+        """End a turn of a world now; the text so far is kept."""
+
+        def record(text: str) -> None:
+            del text  # the process that runs it records it, when it learns of the stop
+            stopped = FailTurn(world_id, turn_id, "it was stopped")
+            self.engine.do(stopped, by=by)
+
+        self.turns.stop_turn(turn_id, record)
+
+    @property
+    def connected(self) -> bool:
+        """Whether a language model talks, and not only the built-in one."""
+        model = self.narrative()
+        names = model.names if isinstance(model, FallbackModel) else (model.name,)
+        return names != (OFFLINE_MODEL,)
+
     def narrative(self) -> Model:
         """The model that talks."""
         return self._models.narrative
+
+    def answering_model(self, name: str = "") -> Model:
+        """The model with this name, or the one that talks by default.
+
+        Raises:
+            Forbidden: it is not connected, or was not allowed yet.
+            Invalid: there is no such model.
+        """
+        if name == NARRATOR_MODEL:
+            return ScriptedNarrator()
+        return self._models.named(name) if name else self._models.narrative
 
     def classifier(self) -> Model:
         """The model that sorts and sums up."""
@@ -149,8 +370,11 @@ class Services:
     def choose(self, settings: Settings) -> None:
         """Go on with other models and limits; what is being answered is finished by the old."""
         self.settings = settings
-        self._models = _Models(settings, None)
+        self._models = _Models(settings, None, self._allowed_services)
         self.turns.set_limits(settings.thread.answer)
+
+    def _allowed_services(self) -> dict[str, str]:
+        return allowed_model_services(self.engine.log)
 
     def __enter__(self) -> Self:
         """Start it."""
@@ -173,10 +397,19 @@ class Services:
             self.engine.log,
             self.engine.memory,
             self.engine.world.clock,
-            limits=self.settings.thread.context,
-            teach=self._lessons,
-            fetch=self.files.read,
+            limits=self._context_limits,
+            sources=PromptSources(lessons=self._lessons, files=self.documents),
         )
+
+    def _summarise_excess(self, thread_id: str, today: date) -> None:
+        dialogue = self._context_limits().dialogue
+        self.day_parts.summarise_excess(thread_id, today, dialogue)
+
+    def _context_limits(self) -> ContextLimits:
+        """The limits of a prompt for the model that talks now."""
+        model, thread = self.narrative(), self.settings.thread
+        window = model.context_window() if isinstance(model, FallbackModel) else 0
+        return limits_within(thread.context, window, thread.answer.tokens_max)
 
     def _lessons(self) -> Iterable[PromptPiece]:
         """The lessons that stand: promoted ones first, then those on trial; last used first."""
@@ -202,13 +435,58 @@ class Services:
         self.engine.lessons.propose(new, by=MODEL_CONTEXT)
         return lesson_id
 
+    def _propose_task(self, asked: ProposeTaskArguments, turn: TurnRef) -> str:
+        """A task that the model of the thread proposes; the user starts it, or not."""
+        place = Workspace("worktree", asked.repository) if asked.repository else Workspace()
+        spec = TaskSpec(
+            " ".join(asked.title.split()),
+            asked.brief,
+            "claude",
+            plan_first=asked.plan_first,
+            workspace=place,
+            limits=self.settings.workers.limits,
+            thread_id=turn.stream_id,
+        )
+        because = (turn.because,)
+        return self.engine.workers.propose(spec, MODEL_CONTEXT, because=because).task.task_id
+
+
+def _is_for_cluster(runner: str) -> bool:
+    return runner == CLUSTER_RUNNER
+
+
+def make_notification_service(
+    engine: Engine, settings: NotificationSettings
+) -> NotificationService:
+    """The service that sends push messages to devices that are still signed in."""
+    push = WebPush(engine.log.file.path.parent, settings.contact)
+    webhook = HttpWebhook(settings.webhook_url) if settings.webhook_url else None
+
+    def is_known(device_id: str) -> bool:
+        return device_id in load_access(engine.log).devices
+
+    return NotificationService(engine.log, engine, settings, push, webhook, is_known=is_known)
+
+
+def _runners(settings: WorkerSettings) -> tuple[Runner, ...]:
+    agents = {**KNOWN_AGENTS, **settings.agents}
+    others = (AcpRunner(name, one) for name, one in agents.items())
+    return (
+        CommandRunner(),
+        ClaudeRunner(settings.claude_model, hosts=settings.claude_hosts),
+        *others,
+    )
+
 
 class _Models:
     """The models in use, found when first needed."""
 
-    def __init__(self, settings: Settings, given: Model | None) -> None:
+    def __init__(
+        self, settings: Settings, given: Model | None, allowed: Callable[[], Mapping[str, str]]
+    ) -> None:
         self._settings = settings
         self._given = given
+        self._allowed = allowed
 
     def prepare(self) -> None:
         """Load what the first answer needs, so that it does not wait for it."""
@@ -219,7 +497,14 @@ class _Models:
 
     @cached_property
     def found(self) -> list[DiscoveredModel]:
-        return [] if self._given else discover_models(self._settings.models)
+        if self._given:
+            return []
+        return with_consent(discover_models(self._settings.models), self._allowed())
+
+    def named(self, name: str) -> Model:
+        if self._given and name == self._given.name:
+            return self._given
+        return choose_named_model(name, self._settings.models, self.found)
 
     @cached_property
     def narrative(self) -> Model:

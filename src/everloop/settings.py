@@ -1,33 +1,39 @@
 """Configuration: one frozen value from defaults, the settings file and environment variables.
 
-Environment variables override `settings.toml` in the data home, which overrides the defaults. A
-variable is `EVERLOOP_` plus the path of the setting: `EVERLOOP_LOG_POLL_S=0.5`. No other module
-reads the environment.
+Environment variables override `settings.toml` in the data home, which overrides the defaults;
+`keys.toml` beside it has the keys that were entered in the web app. A variable is `EVERLOOP_` plus
+the path of the setting: `EVERLOOP_LOG_POLL_S=0.5`. No other module reads the environment.
 """
 
+import math
 import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta, inspect
 
 from everloop.errors import Invalid
+from everloop.inbox.settings import InboxSettings
 from everloop.lessons.capture.settings import CaptureSettings
 from everloop.lessons.feedback.settings import FeedbackSettings
 from everloop.lessons.manifest.settings import ManifestSettings
-from everloop.lessons.settings import GateRules, LessonSettings
+from everloop.lessons.settings import RULE_NAMES, LessonSettings
 from everloop.log.maintenance.backup import BackupPlan
 from everloop.log.model.limits import Limits
 from everloop.log.transfer.warehouse import SinkLimits
 from everloop.memory.settings import MemorySettings
-from everloop.model_settings import ModelSettings
+from everloop.model_settings import KEYS_FILE, ModelSettings
+from everloop.notifications.settings import NotificationSettings
 from everloop.thread.settings import ThreadSettings
 from everloop.turns.tool_servers import ToolServerSettings
+from everloop.workers.settings import WorkerSettings
+from everloop.worlds.exchange.settings import ExchangeLimits
+from everloop.worlds.settings import WorldSettings
 
 PREFIX = "EVERLOOP_"
 FILE = "settings.toml"
@@ -52,7 +58,8 @@ class DoorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             pattern="^(all|granted)$",
             description="`all`: a new host gets access to every scope."
-            " `granted`: only hosts that you allow with `everloop grants allow` get access.",
+            " `granted`: only hosts that you allow with `everloop grants allow` get access; the log"
+            " keeps that, and `everloop grants allow 'agent:*' '*'` ends it.",
         ),
     ] = "all"
     line_bytes_max: Annotated[
@@ -73,6 +80,18 @@ class DoorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     preview_characters: Annotated[
         int, Meta(ge=80, description="Characters of a text shown in MCP lists; all of it by id.")
     ] = 1_000
+    session_idle_s: Annotated[
+        float, Meta(gt=0, description="Seconds without a request after which an MCP session ends.")
+    ] = 1_800.0
+    sessions_max: Annotated[
+        int, Meta(ge=1, description="Maximum number of simultaneous MCP sessions over HTTP.")
+    ] = 1_000
+    task_wait_s: Annotated[
+        float,
+        Meta(
+            ge=0, description="How long the MCP tool `claude_code` waits for a result, in seconds."
+        ),
+    ] = 50.0
     text_characters_max: Annotated[
         int, Meta(ge=280, description="Longest text that an MCP tool accepts, in characters.")
     ] = 50_000
@@ -125,6 +144,25 @@ class ServeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     import_bytes_max: Annotated[
         int, Meta(ge=1_000, description="Largest file of conversations to import, in bytes.")
     ] = 2_000_000_000
+    sign_in_bytes_max: Annotated[
+        int, Meta(ge=4_096, description="Largest request for signing in, in bytes.")
+    ] = 65_536
+    head_bytes_max: Annotated[
+        int,
+        Meta(ge=4_096, description="Largest head (address and headers) of a request, in bytes."),
+    ] = 65_536
+    head_wait_s: Annotated[
+        float,
+        Meta(
+            gt=0,
+            description="How long a connection may take to send the head of a request, or the body"
+            " of one for signing in, in seconds.",
+        ),
+    ] = 10.0
+    silent_max: Annotated[
+        int,
+        Meta(ge=8, description="Connections kept that sent no request yet; the oldest goes first."),
+    ] = 256
     code_lives_s: Annotated[
         int, Meta(ge=30, description="How long a pairing code is valid, in seconds.")
     ] = 600
@@ -154,6 +192,42 @@ class ServeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(name.strip().lower() for name in self.hosts.split(",") if name.strip())
 
 
+class ObserveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What operators see from outside; section `[observe]`."""
+
+    metrics_key: Annotated[
+        str,
+        Meta(
+            pattern="^(.{24,})?$",
+            description="The token that Prometheus sends for `/metrics`, at least 24 characters."
+            " Empty: there is no `/metrics`.",
+        ),
+    ] = ""
+    logs: Annotated[
+        Literal["off", "json"],
+        Meta(
+            description="`json`: the server writes a line of JSON to standard error for every"
+            " request and operation, without anything that you wrote."
+        ),
+    ] = "off"
+    otlp_endpoint: Annotated[
+        str,
+        Meta(
+            pattern="^(https?://.+)?$",
+            description="The address of an OpenTelemetry collector (OTLP over HTTP), such as"
+            " `http://127.0.0.1:4318`. Empty: no traces.",
+        ),
+    ] = ""
+    otlp_key: Annotated[
+        str,
+        Meta(description="The bearer token that the collector wants. Empty: none is sent."),
+    ] = ""
+    export_every_s: Annotated[
+        float,
+        Meta(ge=0.1, description="How often traces and metrics are sent, in seconds."),
+    ] = 15.0
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings. `docs/settings.md` is generated from the descriptions of the fields."""
 
@@ -172,8 +246,14 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     manifest: ManifestSettings = ManifestSettings()
     models: ModelSettings = ModelSettings()
     thread: ThreadSettings = ThreadSettings()
+    inbox: InboxSettings = InboxSettings()
+    notifications: NotificationSettings = NotificationSettings()
+    workers: WorkerSettings = WorkerSettings()
+    worlds: WorldSettings = WorldSettings()
+    exchange: ExchangeLimits = ExchangeLimits()
     serve: ServeSettings = ServeSettings()
     doors: DoorSettings = DoorSettings()
+    observe: ObserveSettings = ObserveSettings()
     hooks: HookSettings = HookSettings()
     sentiment: FeedbackSettings = FeedbackSettings()
     capture: CaptureSettings = CaptureSettings()
@@ -190,6 +270,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Path(self.home).expanduser()
 
 
+HOME_VARIABLES = ("EVERLOOP_HOME", "LOOP_HOME")  # the first one that is set counts
+
+
 def load(environment: Mapping[str, str] | None = None, *, home: str | None = None) -> Settings:
     """Load the settings from defaults, file and environment.
 
@@ -197,9 +280,10 @@ def load(environment: Mapping[str, str] | None = None, *, home: str | None = Non
         Invalid: a setting is unknown or out of bounds, or a variable weakens a security setting.
     """
     variables = os.environ if environment is None else environment
-    chosen = home or variables.get("EVERLOOP_HOME") or variables.get("LOOP_HOME") or "~/.everloop"
+    chosen = _chosen_home(variables, home)
     values = _read_file(Path(chosen).expanduser() / FILE)
     from_file = _validate(values)
+    _apply_keys(values, Path(chosen).expanduser() / KEYS_FILE)
     values["home"] = chosen
     _apply_foreign_variables(values, variables)
     for name, value in sorted(variables.items()):
@@ -210,11 +294,22 @@ def load(environment: Mapping[str, str] | None = None, *, home: str | None = Non
     return settings
 
 
+def data_home(environment: Mapping[str, str] | None = None, *, home: str | None = None) -> Path:
+    """The data home, also if the settings in it are invalid."""
+    variables = os.environ if environment is None else environment
+    return Path(_chosen_home(variables, home)).expanduser()
+
+
 def host_session(environment: Mapping[str, str] | None = None) -> str:
     """The session id of the host that started this process; empty if unknown."""
     variables = os.environ if environment is None else environment
     session = variables.get(HOST_SESSION, "")
     return session if _SESSION.fullmatch(session) else ""
+
+
+def program_search_path(environment: Mapping[str, str] | None = None) -> str:
+    """Where programs are looked for, as in `PATH`."""
+    return (os.environ if environment is None else environment).get("PATH", os.defpath)
 
 
 def is_set_in_environment(variable: str, environment: Mapping[str, str] | None = None) -> bool:
@@ -223,7 +318,7 @@ def is_set_in_environment(variable: str, environment: Mapping[str, str] | None =
 
 
 class SettingDescription(msgspec.Struct, frozen=True):
-    """A setting for display: name, value, default, type and meaning."""
+    """A setting for display: name, value, default, type, bounds and meaning."""
 
     name: str
     variable: str
@@ -231,6 +326,9 @@ class SettingDescription(msgspec.Struct, frozen=True):
     default: str | int | float
     kind: str
     meaning: str
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
 
 
 def describe_settings(settings: Settings | None = None) -> list[SettingDescription]:
@@ -248,6 +346,10 @@ def hide_password(address: str) -> str:
     return re.sub(r"(password=)[^&]*", r"\1…", shown)
 
 
+def _chosen_home(variables: Mapping[str, str], home: str | None) -> str:
+    return home or next(filter(None, map(variables.get, HOME_VARIABLES)), "~/.everloop")
+
+
 def _describe(
     values: msgspec.Struct, defaults: msgspec.Struct, prefix: str
 ) -> Iterator[SettingDescription]:
@@ -258,6 +360,8 @@ def _describe(
             continue
         if isinstance(default, dict):  # of named sections, only the names are shown
             value, default = ", ".join(sorted(value)), ""
+        if isinstance(default, tuple):
+            value, default = ", ".join(value), ", ".join(cast("tuple[str, ...]", default))
         name, shape = f"{prefix}{field.name}", inspect.type_info(field.type)
         yield SettingDescription(
             name=name,
@@ -266,6 +370,9 @@ def _describe(
             default=default,
             kind=_kind(shape),
             meaning=_meaning(shape),
+            choices=tuple(_choices(shape)),
+            least=_bound(shape, "ge"),
+            most=_bound(shape, "le"),
         )
 
 
@@ -278,14 +385,26 @@ def _kind(shape: inspect.Type) -> str:
     """The type and bounds of a field, for display."""
     inner = shape.type if isinstance(shape, inspect.Metadata) else shape
     match inner:
-        case inspect.IntType(ge=bound):
-            return "whole number" + (f", at least {bound}" if bound is not None else "")
-        case inspect.FloatType(ge=least, gt=above):
-            if above is not None:
-                return f"number, above {above}"
-            return "number" + (f", at least {least}" if least is not None else "")
+        case inspect.IntType():
+            return "whole number" + _bounds(inner)
+        case inspect.FloatType():
+            return "number" + _bounds(inner)
+        case inspect.BoolType():
+            return "yes or no"
         case _:
-            return "text"
+            return "one of a list" if _choices(shape) else "text"
+
+
+def _bounds(number: inspect.IntType | inspect.FloatType) -> str:
+    """The bounds of a number, for display."""
+    named = (("at least", number.ge), ("above", number.gt), ("at most", number.le))
+    return "".join(f", {words} {bound}" for words, bound in named if bound is not None)
+
+
+def _bound(shape: inspect.Type, name: str) -> float | None:
+    """The lowest or highest value of a number, if it has one."""
+    inner = shape.type if isinstance(shape, inspect.Metadata) else shape
+    return getattr(inner, name, None)
 
 
 def _meaning(shape: inspect.Type) -> str:
@@ -297,11 +416,17 @@ def _meaning(shape: inspect.Type) -> str:
 
 def _validate(values: dict[str, Any]) -> Settings:
     try:
-        return msgspec.convert(values, Settings, strict=False)
+        settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as problem:
         raise Invalid(
             _error_message(str(problem), values), hint="See docs/settings.md."
         ) from problem
+    for setting in describe_settings(settings):
+        if isinstance(setting.value, float) and not math.isfinite(setting.value):
+            raise Invalid(
+                f"{setting.name} cannot be {setting.value}", hint="Give a number that has an end."
+            )
+    return settings
 
 
 def _error_message(problem: str, values: dict[str, Any]) -> str:
@@ -313,8 +438,12 @@ def _error_message(problem: str, values: dict[str, Any]) -> str:
         value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
         shape = _field_type(shape, name)
     choices = _choices(shape)
-    if place is None or not choices:
+    if place is None or shape is None or isinstance(value, dict):
         return f"invalid setting: {problem}"
+    if not choices:
+        kind = _kind(shape)
+        wanted = "true or false" if kind == "yes or no" else f"a {kind}"
+        return f"{place[1]} cannot be {value!r}: use {wanted}"
     *most, last = choices
     return f"{place[1]} cannot be {value!r}: use {', '.join(most)} or {last}"
 
@@ -329,6 +458,8 @@ def _field_type(shape: inspect.Type | None, name: str) -> inspect.Type | None:
 def _choices(shape: inspect.Type | None) -> list[str]:
     """The allowed values of a setting, if there is a fixed list."""
     inner = shape.type if isinstance(shape, inspect.Metadata) else shape
+    if isinstance(inner, inspect.LiteralType):
+        return [str(value) for value in inner.values]
     pattern = inner.pattern if isinstance(inner, inspect.StrType) else None
     few = _CHOICES.fullmatch(pattern or "")
     return few[1].split("|") if few else []
@@ -340,9 +471,9 @@ def _check_guards(settings: Settings, from_file: Settings) -> None:
     The process that starts Everloop sets its variables, and that may be an agent with a shell.
     """
     weakened = [
-        f"lessons.{field.name}"
-        for field in msgspec.structs.fields(GateRules)
-        if getattr(settings.lessons, field.name) < getattr(from_file.lessons, field.name)
+        f"lessons.{name}"
+        for name in RULE_NAMES
+        if settings.lessons.is_looser(from_file.lessons, name)
     ]
     if from_file.doors.admit_hosts != settings.doors.admit_hosts == "all":
         weakened.append("doors.admit_hosts")
@@ -362,6 +493,15 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise Invalid(
             f"{path.name} is not valid TOML: {problem}", hint=f"Fix that line in {path}."
         ) from problem
+
+
+def _apply_keys(values: dict[str, Any], path: Path) -> None:
+    """Use the keys that were entered in the web app; nothing else may be set in their file."""
+    entered = _read_file(path).get("models", {})
+    section = values.setdefault("models", {})
+    for name in msgspec.structs.fields(ModelSettings):
+        if name.name.endswith(("_key", "_url")) and name.name in entered:
+            section[name.name] = entered[name.name]
 
 
 def _apply_foreign_variables(values: dict[str, Any], variables: Mapping[str, str]) -> None:

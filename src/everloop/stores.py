@@ -5,17 +5,26 @@ passes them.
 """
 
 import hashlib
+import shutil
+from contextlib import suppress
 from pathlib import Path
+from tempfile import mkdtemp
 
-from everloop.errors import Invalid, Unavailable
+from everloop.errors import EverloopError, Invalid, Unavailable
 from everloop.log import Log, Projection, open_log
 from everloop.log.maintenance.backup import BackupRotation
-from everloop.log.opening import node_backup_folder, open_stale_replica
+from everloop.log.opening import BACKUP_FOLDER, node_backup_folder, open_stale_replica
+from everloop.log.replica_lag import UnavailableSequencer
+from everloop.log.sqlite.errors import is_read_only
+from everloop.log.sqlite.file import PRIVATE
 from everloop.ports import World
 from everloop.settings import Settings, hide_password
+from everloop.thread.queries.files import FILES_FOLDER
 
 LOG_FILE_NAME = "everloop.db"
 VECTORS_FILE_NAME = "vectors.db"
+NODES_FOLDER = "nodes"  # of a data home, with the copies of logs at servers
+OF_OTHERS = 0o077  # the permissions of other users in a file's mode
 
 
 def is_postgres_url(target: str) -> bool:
@@ -49,7 +58,12 @@ def path_next_to(log: Path, name: str) -> Path:
 def replica_path(url: str, home: Path, tenant: str) -> Path:
     """The path of this node's copy of a log at a server."""
     name = hashlib.sha256(f"{hide_password(url)} {tenant}".encode()).hexdigest()[:16]
-    return home / "nodes" / f"{name}.db"
+    return home / NODES_FOLDER / f"{name}.db"
+
+
+def log_identity(path: Path) -> str:
+    """A text that tells logs apart: of a log at a server, the same on each of its nodes."""
+    return path.name if path.parent.name == NODES_FOLDER else str(path.resolve())
 
 
 def open_store(
@@ -60,21 +74,68 @@ def open_store(
         return _open_postgres(target, settings, tenant, views, world)
     path = log_path(Path(target).expanduser(), tenant)
     _create_private_folder(path.parent)
-    return open_log(path, views, world=world, limits=settings.log, backups=settings.backups)
+    made_private = _make_private(path)
+    log = open_log(path, views, world=world, limits=settings.log, backups=settings.backups)
+    log.made_private = made_private
+    return log
 
 
 def open_replica(
     reason: Unavailable, settings: Settings, tenant: str, views: list[Projection], world: World
 ) -> Log:
-    """Open this node's copy for reading, because its server could not be reached.
+    """Open a copy for reading: this node's without its server, or of a log on a read-only disk.
 
     Raises:
         Unavailable: `reason`, if there is no copy that can be read.
     """
     if not is_postgres_url(settings.store):
-        raise reason
+        target = Path(settings.store or settings.folder).expanduser()
+        return _open_read_only(log_path(target, tenant), settings, views, world, reason)
     path = replica_path(settings.store, settings.folder, tenant)
     return open_stale_replica(path, views, world=world, limits=settings.log, reason=reason)
+
+
+def _make_private(path: Path) -> tuple[str, ...]:
+    """Let only their owner read a log and its copies, which earlier versions did not.
+
+    Returns the names of the files that others could read until now.
+    """
+    beside = (path, *path.parent.glob(f"{path.name}-*"), path_next_to(path, VECTORS_FILE_NAME))
+    found: list[str] = []
+    for file in (*beside, *(path.parent / BACKUP_FOLDER).glob("*.db")):
+        with suppress(OSError):  # another user's, or a read-only disk
+            if file.stat().st_mode & OF_OTHERS:
+                file.chmod(PRIVATE)
+                found.append(file.name)
+    return tuple(found)
+
+
+def _open_read_only(
+    path: Path, settings: Settings, views: list[Projection], world: World, reason: Unavailable
+) -> Log:
+    """Open a temporary copy of a log whose disk or folder is read-only.
+
+    SQLite cannot read a log there without writing beside it, and what the write-ahead file has
+    would be missing if it were told to.
+    """
+    if not is_read_only(path):
+        raise reason
+    folder = Path(mkdtemp(prefix="everloop-"))  # for its owner alone
+    try:
+        for name in (path.name, f"{path.name}-wal", path_next_to(path, VECTORS_FILE_NAME).name):
+            if (source := path.with_name(name)).exists():
+                shutil.copyfile(source, folder / name)
+        if (files := path_next_to(path, FILES_FOLDER)).exists():
+            (folder / files.name).symlink_to(files.resolve())
+        refusing = UnavailableSequencer(reason)
+        log = open_log(
+            folder / path.name, views, world=world, limits=settings.log, sequencer=refusing
+        )
+    except (OSError, EverloopError) as problem:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise reason from problem
+    log.on_close.append(lambda: shutil.rmtree(folder, ignore_errors=True))
+    return log
 
 
 def _open_postgres(
@@ -115,5 +176,5 @@ def _create_private_folder(folder: Path) -> None:
     except OSError as problem:
         raise Unavailable(
             f"the folder {folder} cannot be created: {problem.strerror}",
-            hint="Choose another folder with EVERLOOP_HOME.",
+            hint="Choose another folder, with --home or EVERLOOP_HOME.",
         ) from problem

@@ -1,7 +1,7 @@
 """The demo: a year that was loaded by the commands that everybody uses."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,9 @@ from everloop.app import USER, Engine
 from everloop.demo.load import DemoCounts, load_demo, summarise_without_model
 from everloop.demo.story import exchanges, load_content
 from everloop.errors import Conflict
-from everloop.log.integrity.verify import verify
+from everloop.lessons.model.events import QuoteEvidence
+from everloop.log.integrity.verify import verify_log
+from everloop.log.model.record import to_microseconds
 from everloop.memory.browse import queries as memories
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.model.scopes import OWNER
@@ -48,12 +50,51 @@ def test_there_are_recent_messages_and_none_in_the_future() -> None:
 
 
 @pytest.mark.parametrize(
-    "now", [datetime(2025, 6, 1, tzinfo=UTC), datetime(2026, 1, 10, tzinfo=UTC)]
+    "now",
+    [
+        datetime(2024, 2, 29, tzinfo=UTC),
+        datetime(2025, 6, 1, 23, 59, tzinfo=UTC),
+        datetime(2031, 1, 10, 4, tzinfo=timezone(timedelta(hours=14))),
+    ],
 )
-def test_messages_are_in_order_whenever_the_demo_is_loaded(now: datetime) -> None:
+def test_the_year_ends_now_whenever_and_wherever_the_demo_is_loaded(now: datetime) -> None:
     said = [one.at for one in exchanges(now)]
     assert said == sorted(said)
-    assert said[-1] < now
+    assert len(said) == len(list(exchanges(NOW)))
+    assert timedelta() < now - said[-1] < timedelta(days=2)
+    assert now - said[0] < timedelta(days=366)
+
+
+def test_nothing_in_the_demo_is_dated_after_now(loaded: tuple[Engine, DemoCounts]) -> None:
+    engine, _ = loaded
+    with engine.reading() as reader:
+        (newest,) = reader.rows("SELECT max(recorded_at) FROM log")[0]
+        (called,) = reader.rows("SELECT max(at) FROM thread_calls")[0]
+    assert max(newest, called) <= to_microseconds(system_world(LOCK_WAIT_S).clock.now())
+
+
+def test_lessons_have_an_age_and_their_quotes_were_found(
+    loaded: tuple[Engine, DemoCounts],
+) -> None:
+    engine, _ = loaded
+    for lesson in engine.lessons.page(OWNER, (), limit=50, offset=0).lessons:
+        assert NOW - lesson.written_at > timedelta(days=10)
+        assert all(each.found_in for each in lesson.evidence if isinstance(each, QuoteEvidence))
+
+
+def test_the_progress_bar_moves_and_never_goes_back(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    load_demo(
+        tmp_path / "home",
+        SETTINGS,
+        system_world(LOCK_WAIT_S),
+        lambda done, total: seen.append((done, total)),
+    )
+    done = [each for each, _ in seen]
+    assert done == sorted(done)
+    assert len(set(done)) > 100
+    assert len({total for _, total in seen}) == 1
+    assert all(each <= total for each, total in seen)
 
 
 def test_quotes_of_lessons_occur_in_messages() -> None:
@@ -64,10 +105,12 @@ def test_quotes_of_lessons_occur_in_messages() -> None:
 def test_messages_keep_their_original_days(loaded: tuple[Engine, DemoCounts]) -> None:
     engine, done = loaded
     with engine.reading() as reader:
-        first = threads.messages_of_days(reader, "home", "2025-01-06", "2025-01-07")
-        titles = {thread.title for thread in threads.threads(reader)}
-    assert first[0].text.startswith("First Monday of the year.")
-    assert {"Portuguese", "The workshop moves"} <= titles
+        first_day = next(iter(exchanges(NOW))).at.date()
+        after = first_day + timedelta(days=1)
+        first = threads.messages_of_days(reader, "home", f"{first_day}", f"{after}")
+        titles = {thread.title for thread in threads.list_threads(reader)}
+    assert first[0].text.startswith("A fresh page.")
+    assert {"Spanish", "The new kitchen"} <= titles
     assert done.messages == 2 * len(list(exchanges(NOW)))
 
 
@@ -78,10 +121,10 @@ def test_contradicting_memories_coexist(loaded: tuple[Engine, DemoCounts]) -> No
         items, _ = memories.page_by_time(
             reader, who, Filter(kinds=("fact",)), pinned=False, limit=100
         )
-        target = next(item for item in items if "is 50 percent" in item.text)
+        target = next(item for item in items if "is 16,500 euros" in item.text)
         life = memories.item_history(reader, who, target.item_id)
     assert [item.text for item in life.contradictions] == [
-        "The humidity target for the workshop is 45 percent."
+        "The budget for the kitchen is 14,000 euros."
     ]
 
 
@@ -105,7 +148,7 @@ def test_a_log_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
 def test_the_demo_log_verifies(tmp_path: Path) -> None:
     load_demo(tmp_path / "home", SETTINGS, system_world(LOCK_WAIT_S))
     with Engine.open(tmp_path / "home", settings=SETTINGS) as engine:
-        assert verify(engine.log).ok
+        assert verify_log(engine.log).ok
 
 
 def test_a_summary_keeps_questions_and_decisions() -> None:
@@ -121,7 +164,7 @@ def test_a_summary_keeps_questions_and_decisions() -> None:
 def test_a_log_with_a_year_in_it_verifies_while_it_is_open(
     loaded: tuple[Engine, DemoCounts],
 ) -> None:
-    assert verify(loaded[0].log).ok
+    assert verify_log(loaded[0].log).ok
 
 
 def test_model_usage_is_spread_over_the_year(loaded: tuple[Engine, DemoCounts]) -> None:

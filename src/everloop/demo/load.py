@@ -1,12 +1,13 @@
 """Loads the demo year into an empty log, through the ordinary commands.
 
-A simulated clock goes through the year: memories and model usage are recorded on their day; the
-conversations are imported at the end, with their own dates.
+A simulated clock goes through the year up to now: memories, model usage and lessons are recorded on
+their day; the conversations are imported with their own dates. Nothing is dated after now.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 
@@ -16,18 +17,22 @@ from everloop.app import ENGINE, USER, Engine
 from everloop.demo.clock import SimulatedClock
 from everloop.demo.story import (
     ANSWERED_AFTER,
+    LESSONS_FROM,
     OTHER,
     DemoBranchExport,
     DemoContent,
     DemoCrewEntry,
     DemoExport,
+    DemoLatestExport,
     DemoLesson,
     DemoMemory,
     Exchange,
+    days_before,
     exchanges,
     load_content,
 )
 from everloop.demo.usage import simulated_calls
+from everloop.demo.world import load_world
 from everloop.errors import Conflict
 from everloop.lessons.crew.commands import EnlistEntry
 from everloop.lessons.crew.events import Member, Persona, Profile, Skill, Team
@@ -52,9 +57,11 @@ from everloop.thread.pyramid.summarise import SummaryPyramid
 from everloop.thread.queries import threads
 from everloop.thread.quoting import truncate_to_tokens
 from everloop.thread.transfer.import_threads import ThreadImporter
-from everloop.usage.commands import RecordModelCall
+
+_Step = tuple[datetime, Callable[[], object]]  # when something was recorded, and how
 
 BATCH = 500
+SUMMARIES_PART = 150  # length of the last part of the progress bar, in steps
 SESSIONS = 4  # number of sessions in which lessons were used
 LATELY = 100  # newest messages among which the alternative branch forks
 SENTENCES = 2  # of a question that go into a summary
@@ -91,13 +98,43 @@ def load_demo(
                 "the log is not empty",
                 hint="Choose a folder that does not exist yet.",
             )
-        _record_days(engine, calendar, said, beside.memory)
-        messages = _import_messages(engine, now, progress)
-        _record_knowledge(engine, beside)
+        bar = _Bar(progress)
+        for at, step in bar.over(sorted(_steps(engine, said, beside, now), key=itemgetter(0))):
+            calendar.advance_to(at)
+            step()
         calendar.advance_to(now)  # so that all closed windows are summarised
+        RememberMessagesTask(engine.log, engine).remember()
         pyramid = SummaryPyramid(engine.log, engine, engine.log.ids, summarise_without_model)
-        summaries = summarise_due_windows(engine.log, pyramid, calendar)
-    return DemoCounts(messages, len(beside.memory), len(beside.lesson), summaries)
+        summaries = summarise_due_windows(engine.log, pyramid, calendar, progress=bar.last_part)
+    return DemoCounts(2 * len(said), len(beside.memory), len(beside.lesson), summaries)
+
+
+class _Bar:
+    """Shows the steps as the first part of a progress bar, and the summaries as the last part."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress or _no_progress
+        self._steps = 0
+        self._done = 0
+
+    def over(self, steps: Sequence[_Step]) -> Iterator[_Step]:
+        """The steps, one by one; the bar moves with each."""
+        self._steps = len(steps)
+        for number, step in enumerate(steps):
+            self._show(number)
+            yield step
+
+    def last_part(self, done: int, total: int) -> None:
+        """So many of the summaries are made."""
+        self._show(self._steps + (SUMMARIES_PART * done // total if total else 0))
+
+    def _show(self, done: int) -> None:
+        self._done = max(self._done, done)  # it never goes back, also if more becomes due
+        self._progress(self._done, self._steps + SUMMARIES_PART)
+
+
+def _no_progress(done: int, total: int) -> None:
+    """Nobody watches."""
 
 
 def summarise_without_model(
@@ -110,53 +147,45 @@ def summarise_without_model(
     return SummaryText(title[:80], truncate_to_tokens(words, budget))
 
 
-def _record_days(
-    engine: Engine,
-    calendar: SimulatedClock,
-    said: Sequence[Exchange],
-    memories: Sequence[DemoMemory],
-) -> None:
-    """Record memories and model usage, day by day."""
-    days: list[tuple[datetime, DemoMemory | RecordModelCall]] = [
-        *((memory.at, memory) for memory in memories),
-        *simulated_calls([one for one in said if one.thread != OTHER]),
-    ]
-    for at, done in sorted(days, key=itemgetter(0)):
-        calendar.advance_to(at)
-        if isinstance(done, DemoMemory):
-            _add_memory(engine, done)
-        else:
-            engine.do(done, by=ENGINE)
-    calendar.advance_to(said[-1].at + ANSWERED_AFTER)
+def _steps(
+    engine: Engine, said: Sequence[Exchange], beside: DemoContent, now: datetime
+) -> Iterator[_Step]:
+    """Everything that is recorded, each with its time; what was said comes in two imports."""
+    first = days_before(now, LESSONS_FROM, hour=23)
+    last = said[-1].at + ANSWERED_AFTER
+    early = DemoExport(one for one in said if one.at < first)
+    late = DemoLatestExport(one for one in said if one.at >= first)
+    for memory in beside.memory:
+        at = days_before(now, memory.days_ago)
+        yield at, partial(_add_memory, engine, memory, at)
+    for at, call in simulated_calls([one for one in said if one.thread != OTHER]):
+        yield at, partial(engine.do, call, by=ENGINE)
+    yield first, partial(_import, engine, early)
+    yield first, RememberMessagesTask(engine.log, engine).remember  # so that lessons can quote them
+    for lesson in beside.lesson:
+        yield days_before(now, lesson.days_ago), partial(_add_lesson, engine, lesson)
+    yield last, partial(_import, engine, late)
+    yield last, partial(_import_branch, engine, DemoBranchExport(said))
+    for host in beside.hosts:
+        yield last, partial(engine.lessons.trust, host, by=USER)
+    for entry in beside.crew:
+        yield last, partial(_add_crew, engine, entry)
+    yield last, partial(_add_notes, engine, beside)
+    yield last, partial(load_world, engine, now)
 
 
-def _import_messages(engine: Engine, now: datetime, progress: Progress | None) -> int:
-    """Import all messages, then the alternative branch; returns the number of messages."""
-    took = (
-        ThreadImporter(engine.log, engine, USER, batch=BATCH)
-        .run(DemoExport(now), progress)
-        .messages
-    )
-    other = DemoBranchExport(now)
+def _import(engine: Engine, export: DemoExport) -> None:
+    ThreadImporter(engine.log, engine, USER, batch=BATCH).run(export)
+
+
+def _import_branch(engine: Engine, export: DemoBranchExport) -> None:
+    """Import the alternative branch, and go back to the first one."""
     with engine.reading() as reader:
         home = threads.newest_messages(reader, HOME, LATELY).messages
-    before = [one for one in home if one.said_at < other.branch_exchanges[0].at]
+    before = [one for one in home if one.said_at < export.branch_exchanges[0].at]
     engine.log.rewind(before[-1].position, tree=thread_stream(HOME), actor=USER.actor)
-    took += ThreadImporter(engine.log, engine, USER, batch=BATCH).run(other).messages
+    _import(engine, export)
     engine.log.switch_branch(thread_stream(HOME), actor=USER.actor)
-    RememberMessagesTask(engine.log, engine).remember()
-    return took
-
-
-def _record_knowledge(engine: Engine, beside: DemoContent) -> None:
-    """Record lessons, trusted hosts, crew and notes."""
-    for lesson in beside.lesson:
-        _add_lesson(engine, lesson)
-    for host in beside.hosts:
-        engine.lessons.trust(host, by=USER)
-    for entry in beside.crew:
-        _add_crew(engine, entry)
-    _add_notes(engine, beside)
 
 
 def _add_crew(engine: Engine, entry: DemoCrewEntry) -> None:
@@ -173,9 +202,9 @@ def _add_crew(engine: Engine, entry: DemoCrewEntry) -> None:
     engine.crew.enlist(new, by=USER)
 
 
-def _add_memory(engine: Engine, memory: DemoMemory) -> None:
+def _add_memory(engine: Engine, memory: DemoMemory, at: datetime) -> None:
     item_id = engine.log.ids.new("mem")
-    new = RememberItem(item_id, memory.text, memory.title, happened_at=memory.at.isoformat())
+    new = RememberItem(item_id, memory.text, memory.title, happened_at=at.isoformat())
     item_id = engine.memory.remember(new, by=USER).item_id
     if memory.weight:
         engine.do(RateItem(item_id, memory.weight), by=USER)

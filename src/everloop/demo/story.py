@@ -1,9 +1,9 @@
-"""The demo story as data, read from files of the package."""
+"""The demo story as data, read from files of the package. Every day of it is relative to now."""
 
 import re
 import tomllib
-from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from importlib import resources
 from typing import Any, Literal
 
@@ -13,30 +13,27 @@ from everloop.thread.model.commands import HOME
 from everloop.thread.transfer.parsed_export import ImportProblem, ParsedChat, ParsedMessage
 
 OTHER = "other"  # exchanges of the alternative branch
-TITLES = {"portuguese": "Portuguese", "workshop": "The workshop moves"}
+TITLES = {"spanish": "Spanish", "kitchen": "The new kitchen"}
 ANSWERED_AFTER = timedelta(minutes=1)
-_HEAD = re.compile(r"^=== (\S+|\d+ days ago) (\d\d:\d\d)(?: \[(\w+)\])?\n", re.MULTILINE)
+LESSONS_FROM = 21  # days ago; what was said before is recorded then, so that lessons can quote it
+_HEAD = re.compile(r"^=== (\d+) days ago (\d\d:\d\d)(?: \[(\w+)\])?\n", re.MULTILINE)
 
 
 class DemoMemory(msgspec.Struct, frozen=True):
-    """A memory of the demo person."""
+    """A memory of the demo person, written down so many days ago."""
 
-    on: date
+    days_ago: int
     text: str
     title: str = ""
     pinned: bool = False
     weight: int = 0
     retired: str = ""
 
-    @property
-    def at(self) -> datetime:
-        """Noon of that day."""
-        return datetime(self.on.year, self.on.month, self.on.day, 12, tzinfo=UTC)
-
 
 class DemoLesson(msgspec.Struct, frozen=True):
-    """A lesson of the demo year."""
+    """A lesson of the demo year, proposed so many days ago: fewer than `LESSONS_FROM`."""
 
+    days_ago: int
     description: str
     body: str
     quotes: tuple[str, ...] = ()
@@ -100,28 +97,33 @@ class DemoExport:
     """The conversations of the demo, in the form of an export."""
 
     kind = "jsonl"
-    name = "a year of Ilse"
+    name = "a year of Maya"
     identity = "everloop-demo"
 
-    def __init__(self, now: datetime) -> None:
-        self._said = list(exchanges(now))
+    def __init__(self, said: Iterable[Exchange]) -> None:
+        self._said = list(said)
         self.size = len(self._said)
 
     def chats(self) -> Iterator[ParsedChat | ImportProblem]:
         """The conversations, one at a time."""
         for thread in ("", *TITLES):
             said = [one for one in self._said if one.thread == thread]
-            messages = tuple(message for one in said for message in _messages(one))
-            home = HOME if not thread else ""
-            yield ParsedChat(
-                f"demo-{thread or HOME}", TITLES.get(thread, ""), messages, self.size, home
-            )
+            if messages := tuple(message for one in said for message in _messages(one)):
+                name, home = f"demo-{thread or HOME}", "" if thread else HOME
+                yield ParsedChat(name, TITLES.get(thread, ""), messages, self.size, home)
+
+
+class DemoLatestExport(DemoExport):
+    """The messages of the last weeks, which were said after the lessons were proposed."""
+
+    name = "the last weeks of Maya"
+    identity = "everloop-demo-latest"
 
 
 class DemoBranchExport(DemoExport):
     """The messages of the alternative branch of the home thread, as an export."""
 
-    name = "a year of Ilse, told otherwise"
+    name = "a year of Maya, told otherwise"
     identity = "everloop-demo-other"
 
     def chats(self) -> Iterator[ParsedChat | ImportProblem]:
@@ -136,27 +138,19 @@ class DemoBranchExport(DemoExport):
 
 
 def exchanges(now: datetime) -> Iterator[Exchange]:
-    """All exchanges in order: the year, and the last days relative to `now`."""
-    at = datetime.min.replace(tzinfo=UTC)
-    for name in ("year.txt", "lately.txt"):
-        for one in _exchanges(name, now.date()):
-            if at <= one.at < now:
-                at = one.at
-                yield one
-
-
-def _exchanges(name: str, today: date) -> Iterator[Exchange]:
-    _, *parts = _HEAD.split(_read(name))
-    for day, time, thread, text in zip(*(parts[n::4] for n in range(4)), strict=True):
+    """All exchanges in order, on days relative to `now`; none of them is in the future."""
+    _, *parts = _HEAD.split(_read("story.txt"))
+    for days, time, thread, text in zip(*(parts[n::4] for n in range(4)), strict=True):
         question, _, answer = text.partition("\n---\n")
-        said_at = datetime.fromisoformat(f"{_day(day, today)}T{time}Z")
+        hours, minutes = time.split(":")
+        said_at = days_before(now, int(days), hour=int(hours), minute=int(minutes))
         yield Exchange(said_at, thread or "", question.strip(), answer.strip())
 
 
-def _day(written: str, today: date) -> date:
-    """Parse a day: a date, or `N days ago`."""
-    ago, found, _ = written.partition(" days ago")
-    return today - timedelta(days=int(ago)) if found else date.fromisoformat(written)
+def days_before(now: datetime, days: int, *, hour: int = 12, minute: int = 0) -> datetime:
+    """A time of day so many days before `now`; at least one day, so that it has passed."""
+    day = now.astimezone(UTC) - timedelta(days=days)
+    return day.replace(hour=hour, minute=minute, second=0, microsecond=0)
 
 
 def _messages(one: Exchange) -> Iterator[ParsedMessage]:

@@ -25,12 +25,12 @@ def simulated_calls(said: Sequence[Exchange]) -> Iterator[tuple[datetime, Record
         assert one is not None, "only the last has none after it"
         both = len(one.question) + len(one.answer)
         read = min(PROMPT_MAX, FRAME + (letters // 8 + len(one.question)) // LETTERS)
-        model = TUTOR if one.thread == "portuguese" else ANSWERS
+        model = TUTOR if one.thread == "spanish" else ANSWERS
         yield one.at, _call("answer", model, read, len(one.answer) // LETTERS)
         letters, week = letters + both, week + both
         if after is None or after.at.isocalendar()[:2] != one.at.isocalendar()[:2]:
             over = one.at + timedelta(days=_SUNDAY + 1 - one.at.weekday())
-            at = over if after is None else min(over, after.at)
+            at = one.at if after is None else min(over, after.at)  # never after the last message
             yield at, _call("summary", SUMS_UP, FRAME // 3 + week // LETTERS, 40 + week // 100)
             week = 0
 

@@ -19,3 +19,7 @@ class FunctionBus:
     def do_many(self, commands: Sequence[Command], *, by: Context) -> list[Receipt]:
         """Call the function with each command."""
         return [self._function(command, by=by) for command in commands]
+
+    def do_each(self, asked: Sequence[tuple[Command, Context]]) -> list[Receipt]:
+        """Call the function with each command."""
+        return [self._function(command, by=by) for command, by in asked]

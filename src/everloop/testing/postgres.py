@@ -213,7 +213,10 @@ def copy_programs(programs: Path, target: Path) -> Path:
     package = programs.parent.parent
     libraries = package.with_name(f"{package.name}.libs")
     for tree in filter(Path.exists, (programs.parent, libraries)):
-        shutil.copytree(tree, target / tree.relative_to(package.parent), symlinks=True)
+        copy = target / tree.relative_to(package.parent)
+        shutil.copytree(tree, copy, symlinks=True)
+        for folder in (target, *itertools.takewhile(target.__ne__, copy.parents)):
+            folder.chmod(0o755)  # whatever the umask is
     return target / programs.relative_to(package.parent)
 
 

@@ -1,0 +1,1 @@
+"""Policies between domains that do not know each other."""
