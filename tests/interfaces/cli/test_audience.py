@@ -14,9 +14,15 @@ from tests.interfaces.cli.commandline import CommandLine
 
 from everloop.access import credentials
 from everloop.app import Engine
+from everloop.inbox import Choice, RaiseRequest
 from everloop.interfaces.cli.entry import run
 from everloop.interfaces.cli.parsing.command_table import COMMANDS
 from everloop.interfaces.cli.streams import Streams
+from everloop.workers.model.commands import ProposeTask
+from everloop.workers.model.spec import TaskSpec
+from everloop.worlds import OpenWorld
+from everloop.worlds.model.commands import AuthorCharacter
+from everloop.worlds.model.values import CharacterSheet
 
 SECRET = "Zanzibar"  # noqa: S105 - a word that only the user wrote
 OFFLINE = {"EVERLOOP_MEMORY_EMBEDDER": "none", "EVERLOOP_MODELS_NARRATIVE": "offline"}
@@ -33,17 +39,25 @@ WITHHELD = (  # what shows what is recorded without asking for whom it is
     "chat",
     "hosts",
     "devices",
+    "log export {out}",
+    "backup --folder {out}",
 )
 ELSEWHERE = {  # commands that the sweep below leaves out, each with its reason
-    "log import": "reads an archive that the caller has",
+    "log import": "is the user's: test_user_only.py",
     "log sink": "needs a warehouse",
     "log stand": "changes what the others would see",
-    "restore": "changes what the others would see",
+    "restore": "is the user's: test_user_only.py",
     "lessons capture": "reads files that the caller has",
     "skills import": "reads files that the caller has",
     "packs install": "reads files that the caller has",
     "threads import": "reads files that the caller has",
+    "worlds import": "is the user's: test_exchange.py",
     "memories import": "reads files that the caller has",
+    "import loop-engine": "reads files that the caller has",
+    "service install": "is the user's: test_service.py",
+    "service status": "shows nothing that is recorded",
+    "service logs": "is the user's: test_service.py",
+    "service remove": "is the user's: test_service.py",
     "install": "writes into the settings of a host",
     "hook": "speaks as the host that runs it, and that is let in by itself",
     "tour": "has a home of its own",
@@ -85,6 +99,15 @@ def home(lived_in: Home, tmp_path: Path) -> Home:
     return lived_in._replace(everloop=CommandLine(copied, OFFLINE), out=tmp_path / "out")
 
 
+@pytest.fixture
+def home_with_a_world(home: Home) -> Home:
+    """A copy with a story in it, which no grant includes."""
+    with Engine.open(home.everloop.home) as engine:
+        engine.log.create_tree("world:world-1", actor="user")
+        engine.do(OpenWorld("world-1", SECRET, SECRET, "2026-05-01T18:00", SECRET))
+    return home
+
+
 @pytest.fixture(scope="module")
 def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Home:
     """Write every kind of data, each with the secret word in it."""
@@ -106,8 +129,10 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Home:
     cli.typed("hosts", "trust", f"{SECRET}-host")
     code = cli.typed("pair", "--json").document["code"]
     with Engine.open(cli.home) as engine:
-        device = credentials.pair(engine, engine.world, SECRET, way="code", via=code).device_id
-    return Home(cli, item.document["item_id"], lesson, thread, device, tmp_path / "out")
+        engine.do(RaiseRequest("request-1", "question", SECRET, SECRET, (Choice("ok", "OK"),)))
+        engine.do(ProposeTask("task-1", TaskSpec(SECRET, command=("echo", SECRET))))
+        device = credentials.pair_device(engine, engine.world, SECRET, way="code", via=code)
+    return Home(cli, item.document["item_id"], lesson, thread, device.device_id, tmp_path / "out")
 
 
 @pytest.mark.promise("P-CLI-6")
@@ -169,6 +194,42 @@ def test_following_the_log_stops_when_the_grant_is_revoked(home: Home) -> None:
 SWEPT = (
     *WITHHELD,
     "threads open mine",
+    "threads pin {thread}",
+    "threads unpin {thread}",
+    "threads delete {thread} --yes",
+    "models",
+    "models allow http://127.0.0.1:9",
+    "models withdraw http://127.0.0.1:9",
+    "usage",
+    "worlds",
+    "worlds characters",
+    "worlds imports",
+    "worlds undo",
+    "worlds export x --to {out}",
+    "upgrade",
+    "worlds show world-1",
+    "worlds say world-1 hello",
+    "worlds rewind world-1 message-1",
+    "worlds knows world-1 Ada",
+    "inbox",
+    "inbox show request-1",
+    "inbox answer request-1 ok",
+    "inbox read request-1",
+    "push",
+    "push test phone",
+    "inbox snooze request-1",
+    "work mine",
+    "tasks",
+    "tasks show task-1",
+    "tasks start task-1",
+    "tasks retry task-1",
+    "tasks steer task-1 hello",
+    "tasks cancel task-1 --yes",
+    "tasks rules",
+    "tasks allow agent:x",
+    "tasks disallow rule-1",
+    "schedules",
+    "schedules remove schedule-1",
     "threads rename {thread} theirs",
     "threads archive {thread}",
     "threads restore {thread}",
@@ -202,6 +263,8 @@ SWEPT = (
     "lessons withdraw {lesson} sig-1",
     "lessons verdict {lesson} true",
     "lessons promote {lesson}",
+    "lessons rules",
+    "lessons rules --adopt",
     "lessons discard {lesson}",
     "lessons supersede {lesson} les-2",
     "gate {lesson}",
@@ -232,7 +295,6 @@ SWEPT = (
     "log purge 1 --preview",
     "log purge 1 --yes",
     "log scrub",
-    "log export {out}",
     "verify",
     "rebuild",
     "backup",
@@ -251,7 +313,10 @@ SWEPT = (
 
 @pytest.mark.promise("P-CLI-6")
 @pytest.mark.parametrize("words", SWEPT)
-def test_no_command_shows_user_data_to_an_agent_without_a_grant(home: Home, words: str) -> None:
+def test_no_command_shows_user_data_to_an_agent_without_a_grant(
+    home_with_a_world: Home, words: str
+) -> None:
+    home = home_with_a_world
     for options in ((), ("--json",)):
         answer = home.everloop(*home.asked(words), *options, piped="What do you know?")
         assert SECRET.casefold() not in (answer.out + answer.err).casefold()
@@ -274,8 +339,6 @@ WORKS = (
     "doctor",
     "settings",
     "log scrub",
-    "log export {out}",
-    "move {everloop.home} {out}",
 )
 
 
@@ -285,7 +348,7 @@ def test_commands_that_show_no_data_work_without_a_grant(home: Home, words: str)
     assert home.everloop(*home.asked(words)).code == 0
 
 
-def test_an_agent_can_export_to_a_file_but_not_to_standard_output(home: Home) -> None:
+def test_an_agent_without_a_grant_exports_to_no_pipe_either(home: Home) -> None:
     os.mkfifo(home.out)  # what is no file shows what is written to it, such as /dev/stdout
     assert home.everloop("log", "export", str(home.out), "--yes").code == 5
 
@@ -307,3 +370,15 @@ def test_an_agent_can_retract_its_own_facts_and_sees_no_others(everloop: Command
     assert everloop("log", "purge", "1", "--preview", "--json").document["not_shown"] == 1
     assert SECRET not in drawn.out + done.out + back.out
     assert everloop.typed("log", "retract", "3", "--preview", "--json").document["not_shown"] == 0
+
+
+@pytest.mark.promise("P-CLI-6")
+def test_no_grant_shows_a_story_to_an_agent_in_the_raw_log(everloop: CommandLine) -> None:
+    everloop.typed("grants", "allow", "agent:cli", "*")
+    assert everloop("log", "tail").code == 0
+    with Engine.open(everloop.home) as engine:
+        engine.do(AuthorCharacter("ada", CharacterSheet("Ada", SECRET)))
+    for words in (("log", "tail"), ("log", "show", "2"), ("log", "export", "-", "--yes")):
+        answer = everloop(*words)
+        assert answer.code == 5
+        assert SECRET not in answer.out + answer.err

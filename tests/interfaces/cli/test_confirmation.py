@@ -7,6 +7,8 @@ ASKING = (
     ("log", "retract", "1"),
     ("log", "purge", "1"),
     ("log", "rewind", "0"),
+)
+OF_THE_USER = (  # only the user runs these at all; see test_user_only.py
     ("log", "import", __file__),  # any file that is there: it is not looked into before
     ("restore",),
 )
@@ -36,7 +38,7 @@ def test_a_command_that_asks_is_refused_without_a_terminal_and_without_yes(
     assert prepared.typed("log", "tail", "--json").out == before
 
 
-@pytest.mark.parametrize("words", ASKING, ids=_named)
+@pytest.mark.parametrize("words", ASKING + OF_THE_USER, ids=_named)
 def test_json_output_never_asks_even_at_a_terminal(
     prepared: CommandLine, words: tuple[str, ...]
 ) -> None:
@@ -55,7 +57,7 @@ def test_only_a_clear_yes_confirms(prepared: CommandLine, reply: str) -> None:
     assert kept == {"text": "the only fact"}
 
 
-@pytest.mark.parametrize("words", ASKING, ids=_named)
+@pytest.mark.parametrize("words", ASKING + OF_THE_USER, ids=_named)
 def test_declining_after_the_preview_changes_nothing(
     prepared: CommandLine, words: tuple[str, ...]
 ) -> None:
@@ -84,6 +86,6 @@ def test_the_preview_is_printed_before_the_question(prepared: CommandLine) -> No
 def test_an_existing_archive_is_not_overwritten_without_confirmation(prepared: CommandLine) -> None:
     archive = prepared.home.parent / "kept.jsonl"
     archive.write_text("precious")
-    assert prepared("log", "export", str(archive)).code == 2
+    assert prepared.typed("log", "export", str(archive), "--json").code == 2
     assert archive.read_text() == "precious"
-    assert prepared("log", "export", str(archive), "--yes").code == 0
+    assert prepared.typed("log", "export", str(archive), "--yes").code == 0

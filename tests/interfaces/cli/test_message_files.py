@@ -33,8 +33,8 @@ def test_an_archive_includes_attachments_in_a_folder_next_to_it(
     if name.endswith(".parquet"):
         pytest.importorskip("everloop.adapters.warehouse.parquet")
     archive, other = tmp_path / name, CommandLine(tmp_path / "other")
-    assert everloop("log", "export", str(archive), "--json").document["files"] == 1
-    assert "Included 1 attachment" in other("log", "import", str(archive), "--yes").out
+    assert everloop.typed("log", "export", str(archive), "--json").document["files"] == 1
+    assert "Included 1 attachment" in other.typed("log", "import", str(archive), "--yes").out
     assert _read(other.home, picture) == PICTURE
 
 
@@ -42,7 +42,7 @@ def test_a_move_copies_attachments(
     everloop: CommandLine, picture: Attachment, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
-    moved = everloop("move", str(everloop.home), str(other), "--json").document
+    moved = everloop.typed("move", str(everloop.home), str(other), "--json").document
     assert (moved["files"], moved["files_missing"]) == (1, 0)
     assert _read(other, picture) == PICTURE
 
@@ -52,7 +52,7 @@ def test_moving_a_backup_copies_attachments_from_its_data_home(
 ) -> None:
     copy = everloop("backup", "--json").document["path"]
     other = tmp_path / "other"
-    assert everloop("move", copy, str(other), "--json").document["files"] == 1
+    assert everloop.typed("move", copy, str(other), "--json").document["files"] == 1
     assert _read(other, picture) == PICTURE
 
 
@@ -60,8 +60,8 @@ def test_a_backup_in_another_folder_restores_attachments(
     everloop: CommandLine, picture: Attachment, tmp_path: Path
 ) -> None:
     disk, other = str(tmp_path / "disk"), CommandLine(tmp_path / "other")
-    assert everloop("backup", "--folder", disk, "--json").document["files"] == 1
-    assert other("restore", "--folder", disk, "--yes", "--json").document["files"] == 1
+    assert everloop.typed("backup", "--folder", disk, "--json").document["files"] == 1
+    assert other.typed("restore", "--folder", disk, "--yes", "--json").document["files"] == 1
     assert _read(other.home, picture) == PICTURE
 
 
@@ -71,7 +71,7 @@ def test_missing_and_damaged_attachments_are_reported_and_not_copied(
     with Engine.open(everloop.home) as engine:
         engine.files.path(picture.digest).write_bytes(b"flipped")
     other = tmp_path / "other"
-    answer = everloop("move", str(everloop.home), str(other))
+    answer = everloop.typed("move", str(everloop.home), str(other))
     assert "1 attachment not found" in answer.out
     assert _read(other, picture) is None
     assert [path.name for path in (other / "files").iterdir()] == []
@@ -131,9 +131,9 @@ def test_a_backup_repairs_a_damaged_attachment_copy(
     everloop: CommandLine, picture: Attachment, tmp_path: Path
 ) -> None:
     disk = tmp_path / "disk"
-    everloop("backup", "--folder", str(disk))
+    everloop.typed("backup", "--folder", str(disk))
     (disk / "files" / picture.digest).write_bytes(b"flipped")
-    everloop("backup", "--folder", str(disk))
+    everloop.typed("backup", "--folder", str(disk))
     assert (disk / "files" / picture.digest).read_bytes() == PICTURE
 
 
@@ -143,10 +143,10 @@ def test_an_overwritten_archive_keeps_no_purged_attachment(
     archive, beside = tmp_path / "log.jsonl", tmp_path / "log.jsonl.files"
     with Engine.open(everloop.home) as engine:
         position, _ = show_picture(engine)
-        everloop("log", "export", str(archive))
+        everloop.typed("log", "export", str(archive))
         (beside / "notes.txt").write_text("mine")
         engine.purge([position], reason="a slip", actor="user")
-    everloop("log", "export", str(archive), "--yes")
+    everloop.typed("log", "export", str(archive), "--yes")
     assert [path.name for path in beside.iterdir()] == ["notes.txt"]
 
 

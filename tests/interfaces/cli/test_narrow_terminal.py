@@ -55,3 +55,27 @@ def test_a_source_tree_shows_texts_in_a_narrow_terminal(narrow: CommandLine) -> 
     lines = shown(narrow, "zoom", "mem-week")
     assert any(line.endswith("Otters came") for line in lines)
     assert any(line.endswith("The otters are back") for line in lines)
+
+
+def test_schedules_and_start_rules_show_whole_ids_in_a_narrow_terminal(narrow: CommandLine) -> None:
+    narrow.typed("work", "--every", "0 9 * * mon", "--command", "make", "html")
+    lines = shown(narrow, "schedules")
+    assert "make html" in lines
+    assert any(re.fullmatch(r"  sch-[0-9a-f]{32}", line) for line in lines)
+    narrow.typed("tasks", "allow", "agent:claude-code", "--folder", str(narrow.home))
+    rules = shown(narrow, "tasks", "rules")
+    assert any(re.fullmatch(r"  rul-[0-9a-f]{32}", line) for line in rules)
+
+
+def test_a_list_of_lessons_shows_the_rules_at_80_columns(
+    everloop: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    rule = "Measure the humidity before you glue anything"
+    everloop.typed("lessons", "propose", rule, "--body", "Wood that is glued damp cracks later.")
+    drawn = everloop.run(("lessons",), Terminal(), out=Terminal()).out
+    lines = STYLE.sub("", drawn).splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    assert f"  {rule}" in lines
+    assert lines[0].startswith("proposed  ")

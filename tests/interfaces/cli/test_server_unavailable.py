@@ -156,9 +156,9 @@ def test_backups_work_from_the_copy(
     everloop: CommandLine, server: PostgresServer, tmp_path: Path
 ) -> None:
     server.stop()
-    copy = everloop("backup", "--folder", str(tmp_path), "--json").document["path"]
+    copy = everloop.typed("backup", "--folder", str(tmp_path), "--json").document["path"]
     alone = CommandLine(tmp_path / "alone")
-    assert alone("restore", copy, "--yes").code == 0
+    assert alone.typed("restore", copy, "--yes").code == 0
     assert "the first thing" in alone.typed("log", "tail").out
 
 

@@ -15,20 +15,22 @@ import msgspec
 
 from everloop.app import Engine
 from everloop.errors import Forbidden, Invalid
-from everloop.interfaces.cli.parsing.dates import parse_position_or_time, parse_time
+from everloop.interfaces.cli.parsing.time_argument import parse_position_or_time, parse_time
 from everloop.interfaces.cli.session import Session
-from everloop.log import Context, Impact
-from everloop.log.history.impact import AffectedFact
-from everloop.memory.browse.queries import resolve_item
-from everloop.memory.model.scopes import OWNER, check_scope
-from everloop.memory.projections.queries import Filter, Item, load_viewer
+from everloop.log import AffectedFact, Context, Impact
+from everloop.memory import OWNER, Filter, Item, check_scope, load_viewer, resolve_item
 
 SCOPE_TYPES = ("team", "skill", "project")
 EVERYTHING = "*"
 FILTERS = ("scope", "kind", "since", "before", "pinned")
 _HIDDEN_BY_WITNESSES = """
-SELECT 1 FROM memory_witnesses w WHERE NOT EXISTS (
+SELECT 1 FROM memory_witnesses w
+WHERE w.principal NOT GLOB 'character:*' AND w.principal NOT GLOB 'player:*' AND NOT EXISTS (
     SELECT 1 FROM memory_witnesses m WHERE m.position = w.position AND m.principal = ?) LIMIT 1
+"""
+_OF_WORLDS = """
+SELECT 1 FROM log WHERE stream GLOB 'world:*' OR stream GLOB 'character:*'
+OR stream GLOB 'lorebook:*' OR stream = 'world-imports' LIMIT 1
 """
 _WRITTEN_BY = (
     "SELECT position FROM log WHERE actor = ? AND position IN (SELECT value FROM json_each(?))"
@@ -58,14 +60,16 @@ def effective_principal(session: Session, args: Namespace) -> str:
 def can_read_everything(session: Session, engine: Engine) -> bool:
     """Whether the actor of the session may read everything that is recorded.
 
-    The owner may. Others may if they were granted every scope and no memory is restricted to
-    witnesses that do not include them.
+    The owner may. Others may if they were granted every scope, no memory is restricted to
+    witnesses that do not include them, and no story is played here: no grant includes worlds.
     """
     with engine.reading() as reader:
         who = load_viewer(reader, session.actor)
         if who.is_owner:
             return True
-        return EVERYTHING in who.scopes and not reader.rows(_HIDDEN_BY_WITNESSES, (who.principal,))
+        if EVERYTHING not in who.scopes or reader.rows(_OF_WORLDS):
+            return False
+        return not reader.rows(_HIDDEN_BY_WITNESSES, (who.principal,))
 
 
 def check_can_read_everything(session: Session, engine: Engine) -> None:
@@ -159,17 +163,35 @@ def find_visible_item(session: Session, engine: Engine, name: str) -> Item:
         return resolve_item(reader, load_viewer(reader, session.actor), name)
 
 
+def check_has_grant(session: Session, engine: Engine, *, found: int = 0) -> None:
+    """Check that the actor of the session may ask, unless something was found: its own lessons.
+
+    Raises:
+        Forbidden: it has no grant, so that an empty answer would say nothing.
+    """
+    if not found and not _has_grant(engine, session.actor):
+        raise Forbidden(
+            f"{session.actor} has no access to memory",
+            hint=f"The user can grant it, at a terminal: everloop grants allow {session.actor}"
+            " SCOPE",
+        )
+
+
 def missing_grant_notes(engine: Engine, principal: str) -> list[str]:
-    """A note for a user or agent who sees nothing because they have no grant."""
-    if principal == OWNER:
+    """A note for who sees nothing because they have no grant."""
+    if _has_grant(engine, principal):
         return []
-    with engine.reading() as reader:
-        if load_viewer(reader, principal).scopes:
-            return []
     return [
         f"{principal} has no access to memory, so nothing is shown."
-        f" To grant access, run as the user: everloop grants allow {principal} SCOPE"
+        f" The user can grant it, at a terminal: everloop grants allow {principal} SCOPE"
     ]
+
+
+def _has_grant(engine: Engine, principal: str) -> bool:
+    if principal == OWNER:
+        return True
+    with engine.reading() as reader:
+        return bool(load_viewer(reader, principal).scopes)
 
 
 def _scopes(wanted: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

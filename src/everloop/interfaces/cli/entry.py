@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # loaded by name when the command runs; listed here for the i
     import everloop.interfaces.cli.commands.crew.write
     import everloop.interfaces.cli.commands.lessons.browse
     import everloop.interfaces.cli.commands.lessons.capture
+    import everloop.interfaces.cli.commands.lessons.gate_rules
+    import everloop.interfaces.cli.commands.lessons.import_loop_engine
     import everloop.interfaces.cli.commands.lessons.lifecycle
     import everloop.interfaces.cli.commands.lessons.write
     import everloop.interfaces.cli.commands.log.archive
@@ -35,6 +37,7 @@ if TYPE_CHECKING:  # loaded by name when the command runs; listed here for the i
     import everloop.interfaces.cli.commands.maintenance.demo
     import everloop.interfaces.cli.commands.maintenance.doctor
     import everloop.interfaces.cli.commands.maintenance.tour
+    import everloop.interfaces.cli.commands.maintenance.upgrade
     import everloop.interfaces.cli.commands.maintenance.verify
     import everloop.interfaces.cli.commands.memory.browse
     import everloop.interfaces.cli.commands.memory.explain
@@ -48,9 +51,18 @@ if TYPE_CHECKING:  # loaded by name when the command runs; listed here for the i
     import everloop.interfaces.cli.commands.server.hook
     import everloop.interfaces.cli.commands.server.hosts
     import everloop.interfaces.cli.commands.server.install
+    import everloop.interfaces.cli.commands.server.models
+    import everloop.interfaces.cli.commands.server.service
     import everloop.interfaces.cli.commands.threads.browse
     import everloop.interfaces.cli.commands.threads.chat
-    import everloop.interfaces.cli.commands.threads.transfer  # noqa: F401 - covers the whole block
+    import everloop.interfaces.cli.commands.threads.transfer
+    import everloop.interfaces.cli.commands.threads.usage
+    import everloop.interfaces.cli.commands.workers.automation
+    import everloop.interfaces.cli.commands.workers.inbox
+    import everloop.interfaces.cli.commands.workers.push
+    import everloop.interfaces.cli.commands.workers.tasks
+    import everloop.interfaces.cli.commands.worlds.import_export
+    import everloop.interfaces.cli.commands.worlds.play  # noqa: F401 - covers the whole block
 
 COMMANDS_PACKAGE = "everloop.interfaces.cli.commands"
 NO_SERVERS: Mapping[str, str] = {}
@@ -108,9 +120,9 @@ def _report(problem: EverloopError, words: Sequence[str], streams: Streams) -> i
     from everloop.interfaces.cli.output import errors  # noqa: PLC0415 - most runs have no error
 
     if "--json" in words:
-        streams.stdout.write(errors.error_document(problem))
+        streams.stdout.write(errors.error_document(problem, streams.program))
     else:
-        errors.print_error(problem, streams.stderr)
+        errors.print_error(problem, streams.stderr, streams.program)
     return exit_code(problem)
 
 

@@ -13,9 +13,14 @@ from everloop.interfaces.cli.output.escape import one_line
 from everloop.interfaces.cli.output.screen import BOLD, DIM, GOOD, NAME, Screen, styled_text
 from everloop.interfaces.cli.output.times import format_age, format_short
 from everloop.interfaces.cli.session import Session
-from everloop.log import Impact
-from everloop.log.model.record import Record, from_microseconds
-from everloop.log.read.queries import BranchSummary, FactsAtPositions, ListedRecord
+from everloop.log import (
+    BranchSummary,
+    FactsAtPositions,
+    Impact,
+    ListedRecord,
+    Record,
+    from_microseconds,
+)
 
 PAYLOAD_WIDTH = 400  # wider than any terminal; the table cuts it to fit
 STREAM_WIDTH = 24  # longer names, mostly ids, would leave no room for the payload

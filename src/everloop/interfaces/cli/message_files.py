@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from everloop.adapters.files.store import CopyResult, FileStore, copy_files
+from everloop.adapters import CopyResult, FileStore, copy_files
 from everloop.app import Engine
 from everloop.interfaces.cli.fact_tables import plural
 from everloop.interfaces.cli.output.screen import WARNING, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.stores import log_path, path_next_to, replica_path
-from everloop.thread.queries.files import FILES_FOLDER
+from everloop.thread import FILES_FOLDER
 
 
 def home_files(session: Session) -> FileStore:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from everloop.adapters.system import system_world
+from everloop.adapters import system_world
 from everloop.app import Engine
 from everloop.errors import Invalid, Rejected, Unavailable
 from everloop.interfaces.cli.output.json_document import encode_document
@@ -21,7 +22,14 @@ from everloop.interfaces.cli.output.screen import Screen
 from everloop.interfaces.cli.output.stale_copy import draw_stale_copy_warning
 from everloop.interfaces.cli.streams import Streams
 from everloop.ports import Progress, World
-from everloop.settings import Settings, load
+from everloop.settings import (
+    HOME_VARIABLES,
+    Settings,
+    data_home,
+    is_set_in_environment,
+    load,
+    program_search_path,
+)
 
 USER = "user"
 SCRIPT_ACTOR = "agent:cli"
@@ -36,6 +44,7 @@ class Session:
         self.tenant: str = args.tenant
         self.stdin = streams.stdin
         self.stdout = streams.stdout
+        self.program = streams.program
         self._yes: bool = args.yes
         self._home: str | None = args.home
         self._environment = streams.environment
@@ -45,6 +54,22 @@ class Session:
     def settings(self) -> Settings:
         """The effective settings."""
         return load(self._environment, home=self._home)
+
+    @property
+    def data_home(self) -> Path:
+        """The data home, also if the settings in it are invalid."""
+        return data_home(self._environment, home=self._home)
+
+    @property
+    def named_home(self) -> str | None:
+        """The data home that the user named, by option or environment; None for the default."""
+        named = any(is_set_in_environment(name, self._environment) for name in HOME_VARIABLES)
+        return self.settings.home if self._home or named else None
+
+    @property
+    def search_path(self) -> str:
+        """Where programs are looked for, as in `PATH`."""
+        return program_search_path(self._environment)
 
     @cached_property
     def world(self) -> World:
@@ -64,12 +89,12 @@ class Session:
     @cached_property
     def screen(self) -> Screen:
         """Standard output, formatted for people."""
-        return Screen(self.stdout)
+        return Screen(self.stdout, self.program)
 
     @cached_property
     def error_screen(self) -> Screen:
         """Standard error, for questions and progress, so that they never mix with the output."""
-        return Screen(self._stderr)
+        return Screen(self._stderr, self.program)
 
     def read_text(self, given: str) -> str:
         """The given text, or standard input if it is `-`.
@@ -92,7 +117,7 @@ class Session:
         return Engine.open(settings=self.settings, tenant=self.tenant, world=self.world)
 
     def open_for_reading(self) -> Engine:
-        """Open the engine for reading, or the local copy if the server is unavailable."""
+        """Open the engine for reading, or a copy if the server is away or the disk read-only."""
         try:
             return self.open_engine()
         except Unavailable as reason:
@@ -100,6 +125,8 @@ class Session:
                 reason, settings=self.settings, tenant=self.tenant, world=self.world
             )
             draw_stale_copy_warning(self.error_screen, engine.log, self.now)
+            if engine.log.stale_replica is None:
+                self.error_screen.notes([f"Only reading: {reason}"])
             return engine
 
     def print_result(self, value: Any, draw: Callable[[Screen], None]) -> None:

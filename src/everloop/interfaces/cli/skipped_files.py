@@ -6,10 +6,10 @@ from everloop.errors import Rejected
 from everloop.interfaces.cli.fact_tables import plural
 from everloop.interfaces.cli.output.exit_codes import EXIT_CODES
 from everloop.interfaces.cli.output.screen import DIM, NAME, WARNING, Screen
-from everloop.lessons.capture import entries
-from everloop.memory.markdown import folder
+from everloop.lessons import CaptureProblem
+from everloop.memory import PageProblem
 
-SkippedFiles = Sequence[folder.PageProblem] | Sequence[entries.CaptureProblem]
+SkippedFiles = Sequence[PageProblem] | Sequence[CaptureProblem]
 
 
 def draw_skipped(

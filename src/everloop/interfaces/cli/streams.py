@@ -5,9 +5,10 @@ from typing import NamedTuple, TextIO
 
 
 class Streams(NamedTuple):
-    """Standard streams and environment variables (None: those of the process)."""
+    """Standard streams, environment (None: that of the process) and name of the program."""
 
     stdin: TextIO
     stdout: TextIO
     stderr: TextIO
     environment: Mapping[str, str] | None = None
+    program: str = "everloop"  # the command as the user started it

@@ -10,14 +10,19 @@ from everloop.errors import Corrupt, EverloopError
 from everloop.interfaces.cli.output.escape import escape_controls
 from everloop.interfaces.cli.output.exit_codes import exit_code
 from everloop.interfaces.cli.output.json_document import encode_document
+from everloop.interfaces.cli.output.program_name import DEFAULT_PROGRAM, name_commands
 
 
-def print_error(problem: EverloopError, stream: TextIO) -> None:
-    """Print the message and the hint."""
+def print_error(problem: EverloopError, stream: TextIO, program: str = DEFAULT_PROGRAM) -> None:
+    """Print the message and the hint, with commands as the user started this one."""
     console = Console(file=stream, highlight=False, soft_wrap=True)
     console.print(Text.assemble(("error: ", "bold red"), escape_controls(str(problem))))
     if problem.hint:
-        console.print(Text.assemble(("hint:  ", "bold"), escape_controls(problem.hint)))
+        console.print(
+            Text.assemble(
+                ("hint:  ", "bold"), escape_controls(name_commands(problem.hint, program))
+            )
+        )
 
 
 def internal_error(problem: Exception, stream: TextIO) -> EverloopError:
@@ -29,14 +34,14 @@ def internal_error(problem: Exception, stream: TextIO) -> EverloopError:
     )
 
 
-def error_document(problem: EverloopError) -> str:
+def error_document(problem: EverloopError, program: str = DEFAULT_PROGRAM) -> str:
     """The error as a JSON document."""
     return encode_document(
         {
             "error": {
                 "kind": type(problem).__name__,
                 "message": str(problem),
-                "hint": problem.hint,
+                "hint": name_commands(problem.hint, program) if problem.hint else problem.hint,
                 "exit_code": exit_code(problem),
             }
         }

@@ -4,9 +4,15 @@ from typing import Any
 
 import msgspec
 
-from everloop.log import Impact, Receipt, Record
-from everloop.log.model.record import decode_positions, from_microseconds
-from everloop.log.read.queries import FactDetails, ListedRecord
+from everloop.log import (
+    FactDetails,
+    Impact,
+    ListedRecord,
+    Receipt,
+    Record,
+    decode_positions,
+    from_microseconds,
+)
 
 
 def record_json(record: Record) -> dict[str, Any]:

@@ -18,11 +18,7 @@ from everloop.interfaces.cli.output.screen import (
 from everloop.interfaces.cli.output.times import format_age, format_short, is_midnight
 from everloop.interfaces.cli.parsing.argument_types import format_positions
 from everloop.log import Reader, Receipt
-from everloop.memory.browse.queries import items_with_ids, short_id
-from everloop.memory.browse.snippet import snippet
-from everloop.memory.model.events import PIVOTAL, PinGaveWay
-from everloop.memory.model.scopes import Viewer
-from everloop.memory.projections.queries import Item
+from everloop.memory import PIVOTAL, Item, PinGaveWay, Viewer, items_with_ids, short_id, snippet
 
 TEXT_WIDTH = 240  # wider than most terminals; the table cuts it to fit
 LEVELS = ("routine", "notable", "significant", "pivotal")
@@ -95,7 +91,7 @@ def draw_contradictions(screen: Screen, items: Sequence[Item], now: datetime) ->
             [
                 (
                     styled_text((short_id(item.item_id), NAME)),
-                    styled_text((f"{format_happened(item.happened_at, now)}, {item.author}", DIM)),
+                    styled_text((f"{format_happened(item.happened_at, now)}, {item.authors}", DIM)),
                 ),
                 ("", item.text),
             ],
@@ -133,16 +129,16 @@ def draw_pin_changes(screen: Screen, item: Item, gone: Sequence[Item], *, rated:
             ("The limit of pins was reached, so an older memory was unpinned", WARNING),
             ": ", (short_id(other.item_id), NAME), f"  {one_line(other.title, TEXT_WIDTH)}",
         )  # fmt: skip
-        screen.paragraph((f"To pin it again: everloop pin {short_id(other.item_id)}", DIM))
+        screen.advice((f"To pin it again: everloop pin {short_id(other.item_id)}", DIM))
     if rated and item.significance == PIVOTAL and not item.pinned:
         screen.paragraph(
             ("Not pinned", WARNING),
             ": it was unpinned before, and is not pinned again automatically.",
         )
-        screen.paragraph((f"To pin it: everloop pin {short_id(item.item_id)}", DIM))
+        screen.advice((f"To pin it: everloop pin {short_id(item.item_id)}", DIM))
 
 
 def draw_undo(screen: Screen, positions: Sequence[int]) -> None:
     """Print the command that undoes a change."""
     if positions:
-        screen.paragraph((f"To undo: everloop log retract {format_positions(positions)}", DIM))
+        screen.advice((f"To undo: everloop log retract {format_positions(positions)}", DIM))

@@ -5,12 +5,11 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
 from everloop.interfaces.cli.output.escape import escape_controls
+from everloop.interfaces.cli.output.program_name import DEFAULT_PROGRAM, name_commands
 from everloop.ports import Progress
 
 WIDTH_WITHOUT_TERMINAL = 120
@@ -37,7 +36,8 @@ class _Console(Console):
 class Screen:
     """Formatted output on one stream."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, program: str = DEFAULT_PROGRAM) -> None:
+        self._program = program
         width = None if stream.isatty() else WIDTH_WITHOUT_TERMINAL
         self._console = _Console(file=stream, width=width, highlight=False, emoji=False)
 
@@ -49,6 +49,21 @@ class Screen:
     def paragraph(self, *parts: str | tuple[str, str]) -> None:
         """Print a paragraph; a part may be a pair of text and style."""
         self._console.print(styled_text(*parts))
+
+    def advice(self, *parts: str | tuple[str, str]) -> None:
+        """Print a paragraph of ours that names commands, written as the user started this one."""
+        self.paragraph(
+            *(
+                name_commands(part, self._program)
+                if isinstance(part, str)
+                else (name_commands(part[0], self._program), part[1])
+                for part in parts
+            )
+        )
+
+    def next_step(self, text: str) -> str:
+        """A text of ours with its commands written as the user started this one."""
+        return name_commands(text, self._program)
 
     def line(self, text: Text) -> None:
         """Print one line, cut to the terminal width."""
@@ -98,7 +113,7 @@ class Screen:
     def notes(self, notes: Iterable[str]) -> None:
         """Print remarks below a result."""
         for note in notes:
-            self.paragraph((note, DIM))
+            self.advice((note, DIM))
 
     def ask(self, question: str) -> None:
         """Print a question without a line break."""
@@ -107,6 +122,14 @@ class Screen:
     @contextmanager
     def progress_bar(self, doing: str) -> Generator[Progress]:
         """Show a progress bar that disappears when the work is done."""
+        from rich.progress import (  # noqa: PLC0415 - most commands show none
+            BarColumn,
+            MofNCompleteColumn,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+        from rich.progress import Progress as Bar  # noqa: PLC0415
+
         columns = (
             TextColumn("{task.description}"),
             BarColumn(bar_width=40),

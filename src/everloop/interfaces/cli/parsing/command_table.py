@@ -18,10 +18,12 @@ from everloop.interfaces.cli.parsing.lesson_commands import LESSON_COMMANDS
 from everloop.interfaces.cli.parsing.memory_commands import MEMORY_COMMANDS
 from everloop.interfaces.cli.parsing.server_commands import SERVER_COMMANDS
 from everloop.interfaces.cli.parsing.thread_commands import THREAD_COMMANDS, THREAD_GROUPS
+from everloop.interfaces.cli.parsing.worker_commands import WORKER_COMMANDS, WORKER_GROUPS
+from everloop.interfaces.cli.parsing.world_commands import WORLD_COMMANDS, WORLD_GROUPS
 
 LIMIT = 20
 FORMATS = ("jsonl", "parquet")
-WAREHOUSES = ("bigquery",)
+WAREHOUSES = ("bigquery", "parquet")
 
 
 def _tail(parser: ArgumentParser) -> None:
@@ -137,10 +139,14 @@ def _archive(parser: ArgumentParser) -> None:
 def _sink(parser: ArgumentParser) -> None:
     parser.add_argument("warehouse", choices=WAREHOUSES, help="type of warehouse")
     parser.add_argument(
-        "place", metavar="PROJECT.DATASET", help="target dataset; created if missing"
+        "place",
+        metavar="PLACE",
+        help="PROJECT.DATASET for bigquery, a folder for parquet; created if missing",
     )
     parser.add_argument(
-        "--table", metavar="NAME", help="table name (default: `log`, other tenants: `log_TENANT`)"
+        "--table",
+        metavar="NAME",
+        help="table of bigquery (default: `log`, other tenants: `log_TENANT`)",
     )
     parser.add_argument(
         "-f", "--follow", action="store_true", help="keep copying new facts until interrupted"
@@ -158,6 +164,12 @@ def _backup(parser: ArgumentParser) -> None:
         " home)",
     )
     parser.add_argument("--list", action="store_true", help="list existing backups instead")
+
+
+def _upgrade(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--check", action="store_true", help="only show what would change, and change nothing"
+    )
 
 
 def _restore(parser: ArgumentParser) -> None:
@@ -259,18 +271,18 @@ COMMANDS: tuple[CommandSpec, ...] = (
     ),
     CommandSpec(
         ("log", "sink"),
-        "copy the whole log to a data warehouse for queries",
+        "copy the whole log to BigQuery or Parquet files for queries",
         "log.sink",
         "sink",
         _sink,
         "Run it again to update the copy; purged facts are erased there too."
-        " See `docs/bigquery.md`.",
+        " See `docs/warehouse.md` and `docs/bigquery.md`.",
     ),
     CommandSpec(
         ("verify",),
         "verify every digest of the log and report damage",
         "maintenance.verify",
-        "verify_log",
+        "verify",
         no_arguments,
     ),
     CommandSpec(
@@ -288,6 +300,15 @@ COMMANDS: tuple[CommandSpec, ...] = (
         _backup,
     ),
     CommandSpec(
+        ("upgrade",),
+        "show what this version changes in the data home; back up, then change it",
+        "maintenance.upgrade",
+        "upgrade",
+        _upgrade,
+        "Opening the data home with a newer version does the same by itself, after a backup if the"
+        " log's table changes. Records are never rewritten. See `docs/install.md`.",
+    ),
+    CommandSpec(
         ("restore",),
         "replace the log with a backup",
         "maintenance.backup",
@@ -298,7 +319,7 @@ COMMANDS: tuple[CommandSpec, ...] = (
         ("move",),
         "copy a log to another store and verify it",
         "log.archive",
-        "move_log",
+        "move",
         _move,
         "Run it again to resume an interrupted copy. The source is not changed.",
     ),
@@ -318,6 +339,8 @@ COMMANDS: tuple[CommandSpec, ...] = (
         "doctor",
         no_arguments,
     ),
+    *WORKER_COMMANDS,
+    *WORLD_COMMANDS,
     *SERVER_COMMANDS,
     CommandSpec(
         ("settings",),
@@ -344,11 +367,16 @@ COMMANDS: tuple[CommandSpec, ...] = (
 
 GROUPS: dict[str, str] = {
     "memories": "list, show, export and import memories",
+    "import": "import the data of another program",
     "hosts": "manage which hosts you trust to report your feedback",
     "devices": "list, rename and sign out devices",
+    "service": "keep the server running, as a service of the operating system",
+    "models": "list models, and allow what was found on this machine",
     "grants": "manage who can read memory, and which scopes",
     "lessons": "manage lessons: rules that agents propose and evidence has to support",
     **CREW_GROUPS,
     **THREAD_GROUPS,
+    **WORKER_GROUPS,
+    **WORLD_GROUPS,
     "log": "read, branch, undo, export and import the log",
 }

@@ -9,17 +9,30 @@ from everloop.interfaces.cli.parsing.argument_types import parse_count, parse_no
 from everloop.interfaces.cli.parsing.command_spec import CommandSpec, no_arguments
 
 STATUSES = ("pending", "active", "promoted", "discarded", "superseded")
+SHOWN_AS = {  # the words of `STATUS_LABELS`, which help must not import
+    "proposed": "pending",
+    "in-trial": "active",
+    "approved": "promoted",
+    "replaced": "superseded",
+}
 CONFIDENCES = ("observed", "inferred", "speculative")
 PAGE = 20
 HITS = 5
+
+
+def _status(word: str) -> str:
+    """A status by its name, or by the word that people read."""
+    return SHOWN_AS.get(word.lower().replace(" ", "-"), word)
 
 
 def _list(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--status",
         action="append",
+        type=_status,
         choices=STATUSES,
-        help="only this status (repeatable; default: all except discarded)",
+        help="only this status (repeatable; default: all except discarded); the words of the list"
+        " work too: proposed, in-trial, approved, replaced",
     )
     parser.add_argument(
         "-n",
@@ -144,6 +157,12 @@ def _supersede(parser: ArgumentParser) -> None:
     _force(parser)
 
 
+def _rules(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--adopt", action="store_true", help="take the values of the settings into the log"
+    )
+
+
 def _force(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="allow this for lessons from you or from a pack"
@@ -173,6 +192,14 @@ def _capture(parser: ArgumentParser) -> None:
     parser.add_argument("--preview", action="store_true", help="show what would change and exit")
     parser.add_argument(
         "-w", "--watch", action="store_true", help="keep watching for changes until interrupted"
+    )
+
+
+def _import_loop_engine(parser: ArgumentParser) -> None:
+    parser.add_argument("path", help="the folder that LOOP_HOME names, such as ~/.loop")
+    parser.add_argument("--preview", action="store_true", help="show what would be imported")
+    parser.add_argument(
+        "--activate", action="store_true", help="activate what was active or promoted there"
     )
 
 
@@ -283,6 +310,15 @@ LESSON_COMMANDS: tuple[CommandSpec, ...] = (
         " the exit code is 2.",
     ),
     CommandSpec(
+        ("lessons", "rules"),
+        "show the thresholds of the promotion gate, or adopt those of the settings",
+        "lessons.gate_rules",
+        "rules",
+        _rules,
+        "The strictest of the settings and the log counts. The log takes the settings' values at"
+        " the first proposal; after that, only you change them there, with --adopt at a terminal.",
+    ),
+    CommandSpec(
         ("lessons", "discard"), "discard a lesson", "lessons.lifecycle", "discard", _discard
     ),
     CommandSpec(
@@ -299,5 +335,15 @@ LESSON_COMMANDS: tuple[CommandSpec, ...] = (
         "gate",
         _show,
         "Each check shows what it found and what would satisfy it.",
+    ),
+    CommandSpec(
+        ("import", "loop-engine"),
+        "import the home of loop-engine: memories, lessons, skills, personas and teams",
+        "lessons.import_loop_engine",
+        "import_loop_engine",
+        _import_loop_engine,
+        "Everything comes in as `agent:loop-engine`: lessons are pending and entries are drafts."
+        " With --activate, at a terminal, what was active or promoted there is active here. Uses"
+        " and praise are counters there and stay behind; blame comes along.",
     ),
 )

@@ -37,6 +37,15 @@ def _rename_device(parser: ArgumentParser) -> None:
     parser.add_argument("name", help="new name")
 
 
+def _service(parser: ArgumentParser) -> None:
+    parser.add_argument("service", help="name of the service, such as ollama or claude")
+
+
+def _service_logs(parser: ArgumentParser) -> None:
+    parser.add_argument("-n", "--lines", type=int, default=50, help="number of lines")
+    parser.add_argument("-f", "--follow", action="store_true", help="keep showing new lines")
+
+
 def _install(parser: ArgumentParser) -> None:
     parser.add_argument("host", choices=HOSTS, help="program to install Everloop into")
     parser.add_argument(
@@ -100,6 +109,62 @@ SERVER_COMMANDS: tuple[CommandSpec, ...] = (
         "Only you can do this, at a terminal or under Devices in the web app.",
     ),
     CommandSpec(
+        ("models",),
+        "list the models that were found, and which answer",
+        "server.models",
+        "list_models",
+        no_arguments,
+    ),
+    CommandSpec(
+        ("models", "allow"),
+        "allow a model service that was found on this machine",
+        "server.models",
+        "allow",
+        _service,
+        "Prompts contain memories, so nothing that was merely found is sent one before you allow"
+        " it. Only you can do this, at a terminal or in the web app.",
+    ),
+    CommandSpec(
+        ("models", "withdraw"),
+        "stop using a model service that you allowed",
+        "server.models",
+        "withdraw",
+        _service,
+        "Only you can do this, at a terminal or in the web app.",
+    ),
+    CommandSpec(
+        ("service", "install"),
+        "keep `everloop serve` running, also after a crash, a reboot and log-out",
+        "server.service",
+        "install",
+        no_arguments,
+        "A systemd user unit on Linux, a launchd agent on macOS. It is shown before it is written."
+        " Only you can do this, at a terminal. See `docs/install.md`.",
+    ),
+    CommandSpec(
+        ("service", "status"),
+        "show whether the service is installed and runs",
+        "server.service",
+        "status",
+        no_arguments,
+    ),
+    CommandSpec(
+        ("service", "logs"),
+        "show what the service printed",
+        "server.service",
+        "logs",
+        _service_logs,
+        "Only you can do this, at a terminal.",
+    ),
+    CommandSpec(
+        ("service", "remove"),
+        "stop the service and remove it; your data stays",
+        "server.service",
+        "remove",
+        no_arguments,
+        "Only you can do this, at a terminal.",
+    ),
+    CommandSpec(
         ("mcp",),
         "start an MCP server on standard input and output",
         "",
@@ -140,9 +205,10 @@ SERVER_COMMANDS: tuple[CommandSpec, ...] = (
         "server.hosts",
         "trust",
         _host,
-        "Positive feedback that the host reports as yours then counts as yours for promotion, and"
-        " the host may activate and discard lessons and install packs in your name. It cannot"
-        " promote lessons. An agent that can run commands on this machine can act as its host:"
+        "The host may then activate, change and withdraw lessons and install packs in your name."
+        " Praise that it reports counts as yours if its hook heard you say the words, for one"
+        " lesson a day that you did not activate yourself. It cannot promote lessons."
+        " An agent that can run commands on this machine can act as its host:"
         " trust a host only as much as the agents that run in it.",
     ),
     CommandSpec(("hosts", "distrust"), "stop trusting a host", "server.hosts", "distrust", _host),

@@ -1,4 +1,4 @@
-"""The specifications of the commands on conversations: `chat`, `search` and `threads`.
+"""The specifications of the commands on conversations: `chat`, `search`, `usage` and `threads`.
 
 Nothing here imports more than `argparse`, so that help stays fast.
 """
@@ -11,6 +11,7 @@ from everloop.interfaces.cli.parsing.command_spec import CommandSpec, no_argumen
 MODES = ("text", "semantic", "hybrid")
 ROLES = ("user", "assistant")
 FORMATS = ("markdown", "jsonl")
+PERIODS = ("day", "week", "month")
 PAGE = 20
 HITS = 10
 WHEN = "a date, a time, or an expression such as `last Tuesday`"
@@ -87,6 +88,13 @@ def _search(parser: ArgumentParser) -> None:
     parser.add_argument("--mode", choices=MODES, default="hybrid", help="search mode")
 
 
+def _usage(parser: ArgumentParser) -> None:
+    parser.add_argument("--by", choices=PERIODS, default="week", help="period of a row")
+    parser.add_argument(
+        "-n", "--limit", type=parse_count, default=PAGE, metavar="N", help="number of rows to show"
+    )
+
+
 THREAD_COMMANDS: tuple[CommandSpec, ...] = (
     CommandSpec(
         ("chat",),
@@ -106,7 +114,15 @@ THREAD_COMMANDS: tuple[CommandSpec, ...] = (
         "search",
         _search,
     ),
-    CommandSpec(("threads",), "list conversations", "threads.browse", "list_threads", _list),
+    CommandSpec(
+        ("usage",),
+        "show tokens, cost and time of model calls",
+        "threads.usage",
+        "usage",
+        _usage,
+        "`cached` is the share of the input that a service had in its cache of earlier prompts.",
+    ),
+    CommandSpec(("threads",), "list conversations", "threads.browse", "show_threads", _list),
     CommandSpec(
         ("threads", "show"),
         "show the messages of a conversation",
@@ -134,6 +150,21 @@ THREAD_COMMANDS: tuple[CommandSpec, ...] = (
         "restore",
         _thread,
     ),
+    CommandSpec(
+        ("threads", "pin"),
+        "pin a conversation: it is listed first",
+        "threads.browse",
+        "pin",
+        _thread,
+    ),
+    CommandSpec(
+        ("threads", "delete"),
+        "delete a conversation and everything derived from it; it prints the command to undo it",
+        "threads.browse",
+        "delete",
+        _thread,
+    ),
+    CommandSpec(("threads", "unpin"), "unpin a conversation", "threads.browse", "unpin", _thread),
     CommandSpec(
         ("threads", "import"),
         "import conversations from Claude, ChatGPT, Claude Code or JSONL",

@@ -146,8 +146,8 @@ def test_a_pack_installed_by_a_script_is_inactive(crew: CommandLine, pack: Path)
 def test_skills_of_others_are_hidden_without_a_grant(crew: CommandLine, skills: Path) -> None:
     crew.typed("skills", "import", str(skills))
     answer = crew("skills")
-    assert "No skills found" in answer.out
-    assert "agent:cli has no access" in answer.out
+    assert (answer.code, answer.out) == (5, "")
+    assert "agent:cli has no access" in answer.err
     crew.typed("grants", "allow", "agent:cli", "*")
     assert "deploy" in crew("skills").out
     assert "No skills" in crew.typed("skills", "--for", "agent:other").out

@@ -25,9 +25,9 @@ def test_a_backup_is_listed_with_its_last_position(everloop: CommandLine) -> Non
 def test_a_backup_may_go_to_another_folder(everloop: CommandLine, tmp_path: Path) -> None:
     everloop("log", "note", "one")
     folder = tmp_path / "elsewhere"
-    assert "Backed up and verified" in everloop("backup", "--folder", str(folder)).out
+    assert "Backed up and verified" in everloop.typed("backup", "--folder", str(folder)).out
     assert len(list(folder.iterdir())) == 1
-    assert everloop("restore", "--folder", str(folder), "--yes").code == 0
+    assert everloop.typed("restore", "--folder", str(folder), "--yes").code == 0
 
 
 @pytest.mark.promise("P-LOG-17")
@@ -35,9 +35,9 @@ def test_restoring_replaces_the_log_and_keeps_the_old_one(everloop: CommandLine)
     everloop("log", "note", "one")
     copy = everloop("backup", "--json").document["path"]
     everloop("log", "note", "two")
-    done = everloop("restore", copy, "--yes", "--json").document
+    done = everloop.typed("restore", copy, "--yes", "--json").document
     assert (done["head"], _texts(everloop)) == (1, ["one"])
-    everloop("restore", done["kept"], "--yes")
+    everloop.typed("restore", done["kept"], "--yes")
     assert _texts(everloop) == ["one", "two"]
 
 
@@ -48,7 +48,7 @@ def test_a_backup_never_overwrites_another(everloop: CommandLine) -> None:
     for text in ("first try", "second try"):
         everloop("log", "note", text)
         oldest = everloop("backup", "--list", "--json").document[-1]["path"]
-        everloop("restore", oldest, "--yes")
+        everloop.typed("restore", oldest, "--yes")
     heads = [copy["head"] for copy in everloop("backup", "--list", "--json").document]
     assert heads == [2, 2, 1]
 
@@ -60,7 +60,7 @@ def test_a_damaged_backup_is_refused_and_changes_nothing(everloop: CommandLine) 
     stored = bytearray(copy.read_bytes())
     stored[stored.index(b"number one")] ^= 1
     copy.write_bytes(stored)
-    answer = everloop("restore", str(copy), "--yes")
+    answer = everloop.typed("restore", str(copy), "--yes")
     assert answer.code == 70
     assert _texts(everloop) == ["number one"]
 
@@ -74,7 +74,7 @@ def test_a_damaged_log_is_restored_and_kept_byte_for_byte(
     for suffix in ("", "-wal", "-shm"):
         Path(f"{everloop.home / 'everloop.db'}{suffix}").unlink(missing_ok=True)
     (everloop.home / "everloop.db").write_bytes(ruin * 100)
-    answer = everloop("restore", "--yes", "--json")
+    answer = everloop.typed("restore", "--yes", "--json")
     assert answer.code == 0, answer
     assert _texts(everloop) == ["one"]
     if ruin:
@@ -82,8 +82,8 @@ def test_a_damaged_log_is_restored_and_kept_byte_for_byte(
 
 
 def test_restoring_without_a_backup_is_an_error_with_a_hint(everloop: CommandLine) -> None:
-    assert everloop("restore", "--yes").code == 3
-    assert everloop("restore", "/nowhere.db", "--yes").code == 3
+    assert everloop.typed("restore", "--yes").code == 3
+    assert everloop.typed("restore", "/nowhere.db", "--yes").code == 3
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_a_purge_in_postgresql_makes_a_restorable_backup_first(
     (copy,) = node("backup", "--list", "--json").document
     assert purged["backups_holding_it"] == [Path(copy["path"]).name]
     with postgres.fresh_database() as elsewhere:
-        moved = node("move", copy["path"], elsewhere, "--json")
+        moved = node.typed("move", copy["path"], elsewhere, "--json")
         assert (moved.document["records"], moved.document["head"]) == (2, 2)
         node.environment["EVERLOOP_STORE"] = elsewhere
         assert node.typed("log", "tail", "--json").document == before
@@ -118,14 +118,14 @@ def test_a_backup_of_a_postgresql_log_is_restored_into_a_data_home(
     node("log", "note", "one")
     copy = node("backup", "--json").document["path"]
     alone = CommandLine(tmp_path / "alone")
-    assert alone("restore", copy, "--yes").code == 0
+    assert alone.typed("restore", copy, "--yes").code == 0
     assert _texts(alone) == ["one"]
 
 
 def test_a_postgresql_log_cannot_be_replaced_by_a_backup(node: CommandLine) -> None:
     node("log", "note", "one")
     node("backup")
-    answer = node("restore", "--yes")
+    answer = node.typed("restore", "--yes")
     assert answer.code == 2
     assert "everloop move" in answer.err
 
@@ -133,9 +133,9 @@ def test_a_postgresql_log_cannot_be_replaced_by_a_backup(node: CommandLine) -> N
 def test_an_import_into_postgresql_makes_a_backup_first(node: CommandLine, tmp_path: Path) -> None:
     node("log", "note", "one")
     archive = str(tmp_path / "log.jsonl")
-    node("log", "export", archive)
+    node.typed("log", "export", archive)
     assert node("backup", "--list", "--json").document == []
-    assert node("log", "import", archive, "--yes").code == 0
+    assert node.typed("log", "import", archive, "--yes").code == 0
     (copy,) = node("backup", "--list", "--json").document
     assert copy["head"] == 1
 
@@ -146,9 +146,9 @@ def test_backups_of_tenants_in_one_folder_are_separate(
     disk = str(tmp_path / "disk")
     everloop("log", "note", "Mine.")
     everloop("--tenant", "acme", "log", "note", "Theirs.")
-    everloop("--tenant", "acme", "backup", "--folder", disk)
-    everloop("backup", "--folder", disk)
+    everloop.typed("--tenant", "acme", "backup", "--folder", disk)
+    everloop.typed("backup", "--folder", disk)
     other = CommandLine(tmp_path / "other")
-    other("--tenant", "acme", "restore", "--folder", disk, "--yes")
+    other.typed("--tenant", "acme", "restore", "--folder", disk, "--yes")
     (note,) = other.typed("--tenant", "acme", "log", "tail", "--json").document
     assert note["data"]["text"] == "Theirs."

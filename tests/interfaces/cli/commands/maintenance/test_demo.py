@@ -22,6 +22,13 @@ def test_a_demo_uses_the_given_data_home(everloop: CommandLine, tmp_path: Path) 
     assert folder.is_dir()
 
 
+def test_a_demo_honours_the_home_of_the_environment(everloop: CommandLine) -> None:
+    answer = everloop("demo")
+    assert answer.code == 0, answer.err
+    assert f"everloop --home {everloop.home} serve" in answer.out.replace("\n", "")
+    assert everloop.home.is_dir()
+
+
 def test_a_demo_with_two_folders_is_refused(everloop: CommandLine, tmp_path: Path) -> None:
     answer = everloop("--home", str(tmp_path / "one"), "demo", str(tmp_path / "other"))
     assert (answer.code, "hint:" in answer.err) == (2, True)

@@ -139,15 +139,11 @@ def test_an_agent_without_a_grant_imports_once_and_gets_a_note(
     assert memory.typed("memories", "import", str(pages), "--json").document["changes"] == []
 
 
-def test_an_agent_without_a_grant_exports_nothing_and_gets_a_note(
-    memory: CommandLine, tmp_path: Path
-) -> None:
+def test_an_agent_without_a_grant_exports_nothing(memory: CommandLine, tmp_path: Path) -> None:
     memory.typed("remember", "Bees live behind the barn")
     answer = memory("memories", "export", str(tmp_path / "out"))
-    assert "Exported 0 files" in answer.out
-    assert "agent:cli has no access" in answer.out
-    assert "After editing" not in answer.out
-    assert memory("memories", "export", str(tmp_path / "out"), "--json").document["notes"]
+    assert (answer.code, answer.out) == (5, "")
+    assert answer.err.startswith("error: agent:cli has no access to memory")
     assert not memory.typed("memories", "export", str(tmp_path / "out"), "--json").document["notes"]
 
 

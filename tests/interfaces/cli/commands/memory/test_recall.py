@@ -54,6 +54,18 @@ def test_the_best_match_comes_first_with_its_retriever(memory: CommandLine) -> N
     assert "words" in drawn.out
 
 
+def test_where_nothing_fits_the_closest_are_printed_as_such(memory: CommandLine) -> None:
+    with Engine.open(memory.home, settings=Settings(memory=MemorySettings(embedder="none"))) as one:
+        one.do(RememberItem("msg-1", "Do the tulips need water?", kind="message"))
+    answer = asked(memory, "Which tulips need water?", "--mode", "text")
+    assert texts(answer) == []
+    assert [hit["item"]["item_id"] for hit in answer["closest"]] == ["msg-1"]
+    drawn = " ".join(memory.typed("recall", "Which tulips need water?").out.split())
+    assert drawn.count("No good match") == 1
+    assert "fits the question well enough. The closest:" in drawn
+    assert "Do the tulips need water?" in drawn
+
+
 def test_a_missing_embedder_is_reported(memory: CommandLine) -> None:
     assert "only words were searched" in memory.typed("recall", "roof").out
     assert asked(memory, "roof", "--mode", "text")["notes"] == []
@@ -142,10 +154,13 @@ def test_only_the_user_can_read_an_earlier_state(memory: CommandLine) -> None:
 
 
 @pytest.mark.promise("P-CLI-5")
-def test_an_agent_without_a_grant_sees_nothing_and_gets_a_note(memory: CommandLine) -> None:
-    answer = memory("recall", "roof", "--json").document
-    assert answer["hits"] == []
-    assert "everloop grants allow agent:cli" in answer["notes"][-1]
+def test_an_agent_without_a_grant_may_not_ask_and_is_told_why(memory: CommandLine) -> None:
+    for words in (("recall", "roof"), ("memories",), ("lessons",), ("search", "roof")):
+        answer = memory(*words)
+        assert (answer.code, answer.out) == (5, "")
+        reason, hint = answer.err.splitlines()
+        assert reason == "error: agent:cli has no access to memory"
+        assert "everloop grants allow agent:cli" in hint
     memory.typed("grants", "allow", "agent:cli", "project:house")
     assert texts(memory("recall", "the roof and the train", "--json").document) == [TEXTS[0][0]]
 

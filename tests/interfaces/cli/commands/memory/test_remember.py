@@ -254,7 +254,9 @@ def test_an_agent_can_neither_erase_nor_grant_itself_access(memory: CommandLine)
     name = take_in(memory, "the users own words")
     assert memory("grants", "allow", "agent:cli", "*").code == 5
     assert memory("grants", "list").code == 5
-    assert memory("memories", "--json").document["items"] == []
+    refused = memory("memories", "--json")
+    assert refused.code == 5
+    assert refused.document["error"]["message"] == "agent:cli has no access to memory"
     memory.typed("grants", "allow", "agent:cli", "user")
     assert memory("forget", name, "--erase", "--yes").code == 5
     assert memory("forget", name, "--yes").code == 5

@@ -10,7 +10,7 @@ from tests.interfaces.cli.commandline import CommandLine
 from everloop.app import Engine
 from everloop.interfaces.cli.commands.server.hook import folder_scope
 from everloop.lessons.model.commands import ProposeLesson
-from everloop.lessons.model.events import ManifestShown
+from everloop.lessons.model.events import ManifestShown, WordsHeard
 from everloop.log import Context
 from everloop.log.model.record import fact_of
 from everloop.memory.model.commands import RememberItem, RevokeAudience
@@ -178,3 +178,27 @@ def test_a_host_without_access_gets_no_context(everloop: CommandLine, project: P
     with Engine.open(everloop.home) as engine:
         engine.do(RevokeAudience("agent:claude-code"), by=USER)
     assert _hook(everloop, "prompt", **prompt) is None
+
+
+def _heard(everloop: CommandLine) -> list[str]:
+    with Engine.open(everloop.home) as engine:
+        facts = [fact_of(record) for record in engine.log.records()]
+        return [fact.event.text for fact in facts if isinstance(fact.event, WordsHeard)]
+
+
+def test_what_the_user_says_to_a_trusted_host_is_heard_if_it_may_be_feedback(
+    everloop: CommandLine, project: Path, tmp_path: Path
+) -> None:
+    praise, order = "That works well, thanks.", "Add a page about opening hours to the site."
+    _hook(everloop, "prompt", cwd=str(project), prompt=praise)
+    assert _heard(everloop) == []
+    with Engine.open(everloop.home) as engine:
+        engine.lessons.trust("claude-code", by=USER)
+    for prompt in (praise, order, praise):
+        _hook(everloop, "prompt", cwd=str(project), prompt=prompt)
+    assert _heard(everloop) == [praise]
+    said = {"type": "user", "uuid": "u-1", "message": {"role": "user", "content": "Spot on."}}
+    transcript = tmp_path / "transcript.jsonl"
+    transcript.write_text(json.dumps(said) + "\n")
+    _hook(everloop, "stop", cwd=str(project), transcript_path=str(transcript))
+    assert _heard(everloop) == [praise, "Spot on."]

@@ -169,7 +169,7 @@ def test_an_error_is_printed_and_the_chat_continues(talking: Parlour) -> None:
 def test_the_model_can_be_switched(talking: Parlour) -> None:
     shown = typed(talking, "/model", "/model offline", "Hi.")
     assert "Current model: scripted" in shown
-    assert "offline model" in shown
+    assert "Hello. Tell me something to keep" in shown
 
 
 @pytest.mark.promise("P-CHAT-1")
@@ -253,7 +253,7 @@ def test_without_a_terminal_chat_answers_one_message(tmp_path: Path) -> None:
     everloop.typed("grants", "allow", "agent:cli", "*")
     answer = everloop("chat", piped="What do you know?\n")
     assert answer.code == 0
-    assert "offline model" in answer.out
+    assert "I keep what you tell me" in answer.out
     document = everloop("chat", "--json", piped="And now?").document
     assert (document["thread_id"], document["state"]) == ("home", "done")
     assert everloop("chat", piped=" \n").code != 0
@@ -273,7 +273,7 @@ def test_a_real_terminal_has_line_editing_and_quits_with_ctrl_d(tmp_path: Path) 
     os.close(theirs)
     seen = _until(ours, b"> ", b"")
     os.write(ours, b"Helli\x7fo there\r")  # a letter is mended
-    seen = _until(ours, b"offline model", seen)
+    seen = _until(ours, b"Tell me something to keep", seen)
     seen = _until(ours, b"> ", b"")
     os.write(ours, b"\x04")
     assert process.wait(PATIENCE_S) == 0

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from everloop.interfaces.cli.audience import (
+    check_has_grant,
     command_context,
     effective_principal,
     missing_grant_notes,
@@ -23,9 +24,16 @@ from everloop.interfaces.cli.output.screen import (
 )
 from everloop.interfaces.cli.output.times import format_with_age
 from everloop.interfaces.cli.session import Session
-from everloop.lessons.crew.commands import ActivateEntry, ArchiveEntry, RemoveEntry
-from everloop.lessons.crew.events import Skill, Sort, Team
-from everloop.lessons.crew.queries import EntrySummary, FullEntry
+from everloop.lessons import (
+    ActivateEntry,
+    ArchiveEntry,
+    EntrySummary,
+    FullEntry,
+    RemoveEntry,
+    Skill,
+    Sort,
+    Team,
+)
 
 SORTS: Final[dict[str, Sort]] = {"skills": "skill", "personas": "persona", "teams": "team"}
 
@@ -41,6 +49,7 @@ def list_entries(session: Session, args: Namespace) -> None:
     statuses = tuple(args.status or ("draft", "active"))
     with session.open_for_reading() as engine:
         found = engine.crew.entry_summaries(principal, sort, statuses)
+        check_has_grant(session, engine, found=len(found))
         notes = missing_grant_notes(engine, principal)
 
     def draw(screen: Screen) -> None:

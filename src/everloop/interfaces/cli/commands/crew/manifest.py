@@ -8,8 +8,8 @@ from everloop.interfaces.cli.commands.memory.recall import embed_before_search
 from everloop.interfaces.cli.output.escape import escape_controls
 from everloop.interfaces.cli.output.screen import DIM
 from everloop.interfaces.cli.session import Session
-from everloop.lessons.manifest.manifest import Manifest, ManifestLesson, ManifestRequest
-from everloop.memory.retrieval.results import SearchQuery
+from everloop.lessons import Manifest, ManifestLesson, ManifestRequest
+from everloop.memory import SearchQuery
 
 
 def manifest(session: Session, args: Namespace) -> None:

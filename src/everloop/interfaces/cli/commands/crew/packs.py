@@ -3,7 +3,7 @@
 from argparse import Namespace
 from pathlib import Path
 
-from everloop.adapters.files.packs import read_pack
+from everloop.adapters import read_pack
 from everloop.interfaces.cli.audience import command_context
 from everloop.interfaces.cli.commands.crew.write import draw_import_result
 from everloop.interfaces.cli.fact_tables import plural
@@ -11,8 +11,7 @@ from everloop.interfaces.cli.output.exit_codes import DECLINED
 from everloop.interfaces.cli.output.screen import DIM, NAME, WARNING, Screen, styled_text
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.skipped_files import draw_skipped, exit_code_of_skipped
-from everloop.lessons.crew.fields import normalise_names
-from everloop.lessons.crew.pack import Pack, PackEntry
+from everloop.lessons import Pack, PackEntry, normalise_names
 
 
 def list_packs(session: Session, _: Namespace) -> None:
@@ -22,9 +21,7 @@ def list_packs(session: Session, _: Namespace) -> None:
 
     def draw(screen: Screen) -> None:
         if not found:
-            screen.paragraph(
-                "No packs installed. Run `everloop packs install PACK` to install one."
-            )
+            screen.advice("No packs installed. Run `everloop packs install PACK` to install one.")
             return
         screen.table(
             ("pack", "contents"),

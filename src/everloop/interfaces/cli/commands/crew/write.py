@@ -3,7 +3,7 @@
 from argparse import Namespace
 from pathlib import Path
 
-from everloop.adapters.files.packs import read_pack_folder, write_skill
+from everloop.adapters import read_pack_folder, write_skill
 from everloop.app import Engine
 from everloop.errors import NotFound
 from everloop.interfaces.cli.audience import command_context
@@ -13,11 +13,18 @@ from everloop.interfaces.cli.output import memory_items
 from everloop.interfaces.cli.output.screen import DIM, GOOD, NAME, WARNING, Screen, styled_text
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.skipped_files import draw_skipped, exit_code_of_skipped
-from everloop.lessons.crew.commands import EnlistEntry, ReviseEntry
-from everloop.lessons.crew.events import Persona, Profile, Skill, Team
-from everloop.lessons.crew.service import EntryResult, PackResult
-from everloop.lessons.crew.validation import parse_member
-from everloop.memory.markdown.folder import PageProblem
+from everloop.lessons import (
+    EnlistEntry,
+    EntryResult,
+    PackResult,
+    Persona,
+    Profile,
+    ReviseEntry,
+    Skill,
+    Team,
+    parse_member,
+)
+from everloop.memory import PageProblem
 
 NOT_ARCHIVED = ("draft", "active")
 

@@ -1,13 +1,18 @@
 """`everloop lessons` and `everloop gate`: list and show lessons, and their promotion checks."""
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 import msgspec
+from rich.text import Text
 
-from everloop.interfaces.cli.audience import effective_principal, missing_grant_notes
+from everloop.interfaces.cli.audience import (
+    check_has_grant,
+    effective_principal,
+    missing_grant_notes,
+)
 from everloop.interfaces.cli.fact_tables import plural
 from everloop.interfaces.cli.output.escape import one_line
 from everloop.interfaces.cli.output.memory_items import SCOPE_WIDTH, TEXT_WIDTH
@@ -24,14 +29,16 @@ from everloop.interfaces.cli.output.screen import (
 )
 from everloop.interfaces.cli.output.times import format_age, format_with_age
 from everloop.interfaces.cli.session import Session
-from everloop.lessons.gate.checks import GateCheck
-from everloop.lessons.gate.standing import GateResult
-from everloop.lessons.model.events import MemoryEvidence, Narrative
-from everloop.lessons.model.lifecycle import Status
-from everloop.lessons.projections.queries import LessonView
-from everloop.lessons.projections.signals import (
+from everloop.lessons import (
+    STATUS_LABELS,
+    GateCheck,
+    GateResult,
+    LessonView,
+    MemoryEvidence,
+    Narrative,
     SignalHistory,
     SignalView,
+    Status,
     VerdictView,
     signal_history,
 )
@@ -51,6 +58,7 @@ def list_lessons(session: Session, args: Namespace) -> None:
     offset = (args.page - 1) * args.limit
     with session.open_for_reading() as engine:
         page = engine.lessons.page(principal, args.status or (), limit=args.limit, offset=offset)
+        check_has_grant(session, engine, found=page.total)
         notes = missing_grant_notes(engine, principal)
 
     def draw(screen: Screen) -> None:
@@ -71,6 +79,7 @@ def recall(session: Session, args: Namespace) -> None:
     principal = effective_principal(session, args)
     with session.open_for_reading() as engine:
         hits = engine.lessons.recall(principal, " ".join(args.question), limit=args.limit)
+        check_has_grant(session, engine, found=len(hits))
         notes = missing_grant_notes(engine, principal)
 
     def draw(screen: Screen) -> None:
@@ -87,14 +96,13 @@ def stale(session: Session, _: Namespace) -> None:
     """List active lessons without recent feedback."""
     with session.open_for_reading() as engine:
         found = engine.lessons.stale_lessons(session.actor)
+        check_has_grant(session, engine, found=len(found))
         notes = missing_grant_notes(engine, session.actor)
 
     def draw(screen: Screen) -> None:
         if found:
             table(screen, [each.lesson for each in found], session.now)
-            screen.paragraph(
-                ("To rate one: everloop lessons feedback LESSON --up (or --down)", DIM)
-            )
+            screen.advice(("To rate one: everloop lessons feedback LESSON --up (or --down)", DIM))
         else:
             screen.paragraph("No lessons need feedback.")
         screen.notes(notes)
@@ -123,13 +131,18 @@ def gate(session: Session, args: Namespace) -> None:
 
 
 def table(screen: Screen, lessons: Sequence[LessonView], now: datetime) -> None:
-    """Print lessons, one per line."""
+    """Print lessons, one per line; in a narrow terminal the rule has a line of its own."""
+    if not screen.wide:
+        for each in lessons:
+            screen.line(_head(each, now))
+            screen.line(styled_text("  ", one_line(each.description, TEXT_WIDTH)))
+        return
     screen.table(
         ("id", "status", "scope", "by", "#uses", "#+", "#-", "written", "rule"),
         [
             (
                 styled_text((each.lesson_id, NAME)),
-                styled_text((each.status.value, STYLES[each.status])),
+                status_text(each.status),
                 one_line(each.scope, SCOPE_WIDTH),
                 one_line(f"pack {each.pack_id}" if each.pack_id else each.author, SCOPE_WIDTH),
                 str(each.uses),
@@ -142,6 +155,23 @@ def table(screen: Screen, lessons: Sequence[LessonView], now: datetime) -> None:
         ],
         cut=True,
     )
+
+
+def _head(lesson: LessonView, now: datetime) -> Text:
+    """Status, feedback, age and id of a lesson, the most telling part first."""
+    parts = [
+        status_text(lesson.status),
+        styled_text((plural(lesson.uses, "use"), DIM)),
+        styled_text((f"+{lesson.thumbs_up} -{lesson.thumbs_down}", DIM)),
+        styled_text((format_age(lesson.written_at, now), DIM)),
+        styled_text((lesson.lesson_id, NAME)),
+    ]
+    return Text("  ").join(parts)
+
+
+def status_text(status: Status) -> Text:
+    """A status in the words that people read, with its colour."""
+    return styled_text((STATUS_LABELS[status].lower(), STYLES[status]))
 
 
 def standing_of(standing: GateResult, heard: SignalHistory) -> dict[str, Any]:
@@ -165,14 +195,14 @@ def _draw(screen: Screen, found: LessonView, now: datetime) -> None:
     screen.paragraph(found.body)
     screen.blank_line()
     screen.fields(_fields(found, now))
-    screen.paragraph((f"Requirements for promotion: everloop gate {found.lesson_id}", DIM))
+    screen.advice((f"Requirements for promotion: everloop gate {found.lesson_id}", DIM))
 
 
 def _fields(found: LessonView, now: datetime) -> list[tuple[str, str]]:
     feedback = f"{plural(found.uses, 'use')}, {found.thumbs_up} up, {found.thumbs_down} down"
     source = found.source
     return [
-        ("status", f"{found.status}: {found.note}" if found.note else found.status.value),
+        ("status", ": ".join(filter(None, (STATUS_LABELS[found.status].lower(), found.note)))),
         ("scope", found.scope),
         ("written by", f"{found.author}, via {found.actor}"),
         ("pack", found.pack_id),
@@ -207,15 +237,10 @@ def _evidence(evidence: Sequence[Any]) -> str:
 
 def _gate(screen: Screen, standing: GateResult, heard: SignalHistory, now: datetime) -> None:
     lesson = standing.lesson
-    missing = len(standing.reasons)
-    summary = (
-        (f"{plural(missing, 'requirement')} missing", BAD)
-        if missing
-        else ("all requirements met", GOOD)
-    )
     screen.paragraph((lesson.description, BOLD), (f"  {lesson.lesson_id}", DIM))
-    screen.paragraph(f"Status: {lesson.status}. Promotion: ", summary, ".")
-    screen.table(("", "", ""), [row for check in standing.checks for row in _check(check)])
+    status = STATUS_LABELS[lesson.status].lower()
+    screen.paragraph(f"Status: {status}. ", met_requirements(standing), ".")
+    draw_checks(screen, standing.checks)
     if heard.signals or heard.verdicts:
         screen.blank_line()
         rows = [*map(_signal, heard.signals), *map(_verdict, heard.verdicts)]
@@ -224,10 +249,23 @@ def _gate(screen: Screen, standing: GateResult, heard: SignalHistory, now: datet
         )
 
 
+def met_requirements(standing: GateResult) -> tuple[str, str]:
+    """How many requirements are met, with the colour for that."""
+    met, total = sum(check.passed for check in standing.checks), len(standing.checks)
+    if met == total:
+        return "All requirements met", GOOD
+    return f"{met} of {total} requirements met", WARNING
+
+
+def draw_checks(screen: Screen, checks: Iterable[GateCheck]) -> None:
+    """Print requirements, each with its fact and the next step."""
+    screen.table(("", "", ""), [row for check in checks for row in _check(check)])
+
+
 def _check(check: GateCheck) -> list[tuple[Cell, Cell, Cell]]:
     """The rows of a check: what it found, and below it what would satisfy it."""
     mark = styled_text(("✓", GOOD) if check.passed else ("✗", BAD))
-    rows: list[tuple[Cell, Cell, Cell]] = [(mark, styled_text((check.name, NAME)), check.fact)]
+    rows: list[tuple[Cell, Cell, Cell]] = [(mark, check.title, styled_text((check.fact, DIM)))]
     for found in check.violations:
         why = "" if found.fact == check.fact else f"{found.fact}: "
         rows.append(("", "", styled_text(("→ ", BAD), f"{why}{found.satisfied_by}")))

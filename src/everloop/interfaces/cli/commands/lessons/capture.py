@@ -4,7 +4,7 @@ import threading
 from argparse import Namespace
 from pathlib import Path
 
-from everloop.adapters.capture.folder import CaptureFolder
+from everloop.adapters import CaptureFolder
 from everloop.app import Engine
 from everloop.errors import Invalid
 from everloop.host_admission import admit_host
@@ -12,13 +12,8 @@ from everloop.interfaces.cli.fact_tables import plural
 from everloop.interfaces.cli.output.screen import BOLD, DIM, GOOD, NAME, Screen, styled_text
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.skipped_files import draw_skipped, exit_code_of_skipped
-from everloop.lessons.capture.service import (
-    CAPTURE_ACTOR,
-    CaptureReport,
-    CaptureService,
-    ProposedEntry,
-)
-from everloop.memory.model.scopes import OWNER
+from everloop.lessons import CAPTURE_ACTOR, CaptureReport, CaptureService, ProposedEntry
+from everloop.memory import OWNER
 
 
 def capture(session: Session, args: Namespace) -> int | None:
@@ -31,9 +26,12 @@ def capture(session: Session, args: Namespace) -> int | None:
         folders = _folders(session, engine, args)
         if args.watch:
             session.error_screen.paragraph(f"Watching {args.paths[0]}. Press Ctrl-C to stop.")
+            engine.lessons.record_rules()
             folders[0].watch(threading.Event(), lambda report: _report(session, report))
             return None
         report = sum((folder.read() for folder in folders), CaptureReport())
+        if report.caught and not args.preview:
+            engine.lessons.record_rules()
     _report(session, report, preview=args.preview)
     return exit_code_of_skipped(report.troubles)
 

@@ -2,23 +2,25 @@
 
 from argparse import Namespace
 
-from everloop.adapters.processes.run_command import run
+from everloop.adapters import run_command
 from everloop.errors import Rejected
 from everloop.interfaces.cli.audience import command_context
+from everloop.interfaces.cli.commands.lessons.browse import draw_checks, met_requirements
 from everloop.interfaces.cli.fact_tables import plural
 from everloop.interfaces.cli.output.exit_codes import EXIT_CODES
 from everloop.interfaces.cli.output.screen import BAD, DIM, GOOD, NAME, WARNING, Screen
 from everloop.interfaces.cli.session import USER, Session
-from everloop.lessons.model.commands import (
+from everloop.lessons import (
+    STATUS_LABELS,
     DiscardLesson,
+    GateResult,
     GiveFeedback,
+    LessonView,
     RecordVerdict,
     SupersedeLesson,
     UseLesson,
     WithdrawFeedback,
 )
-from everloop.lessons.projections.queries import LessonView
-from everloop.lessons.service import Promotion
 
 
 def activate(session: Session, args: Namespace) -> None:
@@ -55,7 +57,7 @@ def verdict(session: Session, args: Namespace) -> None:
     """Test a lesson with a command and record the result."""
     with session.open_engine() as engine:
         tested = engine.lessons.find(session.actor, args.lesson)
-        ran = run(args.command, lambda line: session.error_screen.paragraph(line))
+        ran = run_command(args.command, lambda line: session.error_screen.paragraph(line))
         passed = ran.exit_code == 0
         command = RecordVerdict(
             args.lesson, passed, ran.exit_code, ran.command, ran.output_digest, tested.digest
@@ -92,7 +94,8 @@ def promote(session: Session, args: Namespace) -> int | None:
     """Promote a lesson, or print the missing requirements and exit with code 2."""
     with session.open_engine() as engine:
         done = engine.lessons.promote(args.lesson, by=command_context(session))
-    session.print_result(done, lambda screen: _draw_promotion(screen, done))
+        refused = None if done.passed else engine.lessons.gate_result(session.actor, done.lesson_id)
+    session.print_result(done, lambda screen: _draw_promotion(screen, done.lesson_id, refused))
     return None if done.passed else EXIT_CODES[Rejected]
 
 
@@ -118,18 +121,16 @@ def print_lesson_change(session: Session, lesson: LessonView, said: str) -> None
         lesson,
         lambda screen: screen.paragraph(
             ("Done", GOOD), ": ", (lesson.lesson_id, NAME), f" {said}.",
-            (f" Status: {lesson.status}. Rule: {lesson.description}", DIM),
+            (f" Status: {STATUS_LABELS[lesson.status].lower()}. Rule: {lesson.description}", DIM),
         ),
     )  # fmt: skip
 
 
-def _draw_promotion(screen: Screen, done: Promotion) -> None:
-    if done.passed:
-        screen.paragraph(("Promoted", GOOD), ": ", (done.lesson_id, NAME), ".")
+def _draw_promotion(screen: Screen, lesson_id: str, refused: GateResult | None) -> None:
+    if refused is None:
+        screen.paragraph(("Approved", GOOD), ": ", (lesson_id, NAME), ".")
         return
-    screen.paragraph(
-        ("Not promoted", BAD), ": ", (done.lesson_id, NAME), f" is still {done.status}."
-    )
-    for reason in done.reasons:
-        screen.paragraph(f"  {reason}")
-    screen.paragraph((f"For details: everloop gate {done.lesson_id}", DIM))
+    met = met_requirements(refused)
+    screen.paragraph(("Not approved yet", BAD), ": ", (lesson_id, NAME), ". ", met, ".")
+    draw_checks(screen, [check for check in refused.checks if not check.passed])
+    screen.advice((f"For details: everloop gate {lesson_id}", DIM))

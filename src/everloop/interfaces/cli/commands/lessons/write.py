@@ -10,8 +10,14 @@ from everloop.interfaces.cli.commands.lessons.lifecycle import print_lesson_chan
 from everloop.interfaces.cli.output import memory_items
 from everloop.interfaces.cli.output.screen import DIM, GOOD, NAME, WARNING, Screen
 from everloop.interfaces.cli.session import USER, Session
-from everloop.lessons.model.commands import EditLesson, ProposeLesson
-from everloop.lessons.model.events import Evidence, MemoryEvidence, Narrative, QuoteEvidence
+from everloop.lessons import (
+    EditLesson,
+    Evidence,
+    MemoryEvidence,
+    Narrative,
+    ProposeLesson,
+    QuoteEvidence,
+)
 
 
 def propose(session: Session, args: Namespace) -> None:
@@ -29,12 +35,12 @@ def propose(session: Session, args: Namespace) -> None:
         done = engine.lessons.propose(new, by=command_context(session))
 
     def draw(screen: Screen) -> None:
-        screen.paragraph(("Proposed", GOOD), ": ", (done.lesson_id, NAME), f" is {done.status}.")
-        screen.paragraph((f"Requirements for promotion: everloop gate {done.lesson_id}", DIM))
+        screen.paragraph(("Proposed", GOOD), ": ", (done.lesson_id, NAME), ".")
+        screen.advice((f"Requirements for promotion: everloop gate {done.lesson_id}", DIM))
         if session.actor == USER:
             memory_items.draw_undo(screen, [done.position])
         else:  # only the user may retract facts about lessons
-            screen.paragraph((f"To undo: everloop lessons discard {done.lesson_id}", DIM))
+            screen.advice((f"To undo: everloop lessons discard {done.lesson_id}", DIM))
 
     session.print_result(done, draw)
 

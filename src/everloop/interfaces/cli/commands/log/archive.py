@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-from everloop.adapters.files.store import CopyResult
+from everloop.adapters import CopyResult
 from everloop.app import Engine
 from everloop.errors import Conflict, NotFound, Unavailable
 from everloop.interfaces.cli import fact_tables, message_files
@@ -15,10 +15,9 @@ from everloop.interfaces.cli.audience import check_can_read_everything
 from everloop.interfaces.cli.output.exit_codes import DECLINED
 from everloop.interfaces.cli.output.screen import BOLD, GOOD, Screen
 from everloop.interfaces.cli.parsing.command_table import FORMATS
+from everloop.interfaces.cli.permissions import require_user
 from everloop.interfaces.cli.session import Session
-from everloop.log import Log
-from everloop.log.transfer.archive import export_jsonl, import_jsonl, require_readable_file
-from everloop.log.transfer.move import move
+from everloop.log import Log, export_jsonl, import_jsonl, move_log, require_readable_file
 from everloop.ports import Progress
 from everloop.stores import is_postgres_url, log_path
 
@@ -27,7 +26,11 @@ Transfer = Callable[[Log, Path, Progress | None], int]
 
 
 def export(session: Session, args: Namespace) -> int | None:
-    """Export the whole log to an archive."""
+    """Export the whole log to an archive, for someone who may read all of it.
+
+    Raises:
+        Forbidden: the actor may not read everything that is recorded.
+    """
     path = Path(args.file)
     transfer = export_jsonl if _format(args) == JSONL else _parquet_export()
     replaced = path.exists()
@@ -37,8 +40,7 @@ def export(session: Session, args: Namespace) -> int | None:
         return DECLINED
     carried = CopyResult()
     with session.open_for_reading() as engine:
-        if replaced and not path.is_file():  # such as /dev/stdout, which shows the content
-            check_can_read_everything(session, engine)
+        check_can_read_everything(session, engine)
         with session.progress("exporting") as progress:
             records = transfer(engine.log, path, progress)
         if path.is_file():
@@ -59,7 +61,12 @@ def export(session: Session, args: Namespace) -> int | None:
 
 
 def import_archive(session: Session, args: Namespace) -> int | None:
-    """Import an archive into an empty log, or resume an interrupted import."""
+    """Import an archive into an empty log, or resume an interrupted import.
+
+    Raises:
+        Forbidden: not at a terminal; the records of an archive may speak as the user.
+    """
+    require_user(session, "import a log")
     path = Path(args.file)
     transfer = import_jsonl if _format(args) == JSONL else _parquet_import()
     require_readable_file(path)
@@ -69,8 +76,12 @@ def import_archive(session: Session, args: Namespace) -> int | None:
         def preview(screen: Screen) -> None:
             screen.paragraph((f"Importing {path} into {engine.log.file.path}", BOLD))
             screen.paragraph(
-                f"The log has {fact_tables.plural(head, 'record')}; the archive must start with the"
-                " same records. A damaged archive is rejected."
+                f"The log has {fact_tables.plural(head, 'record')}; an archive goes into an empty"
+                " log only. A damaged archive is rejected."
+            )
+            screen.paragraph(
+                "Whoever wrote the archive chose who speaks in it: your words, the devices that"
+                " are signed in and the hosts that you trust will be those of the archive."
             )
 
         if not session.confirm(preview, "Import it?"):
@@ -92,14 +103,19 @@ def import_archive(session: Session, args: Namespace) -> int | None:
     return None
 
 
-def move_log(session: Session, args: Namespace) -> None:
-    """Copy a log to another store; records that it already has are not copied again."""
+def move(session: Session, args: Namespace) -> None:
+    """Copy a log to another store; records that it already has are not copied again.
+
+    Raises:
+        Forbidden: not at a terminal; the copied records may speak as the user.
+    """
+    require_user(session, "move a log")
     if args.source == args.target:
         raise Conflict("source and target are the same", hint="Give two different locations.")
     _check_source(session, args.source)
     with _engine(session, args.source) as source, _engine(session, args.target) as target:
         with session.progress("copying") as progress:
-            records = move(source.log, target.log, progress)
+            records = move_log(source.log, target.log, progress)
         head = target.log.head
         fallbacks = (
             message_files.backup_files(source.log.file.path.parent),
@@ -110,7 +126,7 @@ def move_log(session: Session, args: Namespace) -> None:
         )
 
     def draw(screen: Screen) -> None:
-        screen.paragraph(
+        screen.advice(
             ("Copied", GOOD),
             f" {fact_tables.plural(records, 'record')}; the target now has"
             f" {fact_tables.plural(head, 'record')}, and all digests match."
@@ -151,7 +167,7 @@ def _parquet_export() -> Transfer:
         Unavailable: it is not installed.
     """
     try:
-        from everloop.adapters.warehouse.parquet import (  # noqa: PLC0415 - needs an extra
+        from everloop.adapters import (  # noqa: PLC0415 - needs an extra
             export_parquet,
         )
     except ImportError as problem:
@@ -166,7 +182,7 @@ def _parquet_import() -> Transfer:
         Unavailable: it is not installed.
     """
     try:
-        from everloop.adapters.warehouse.parquet import (  # noqa: PLC0415 - needs an extra
+        from everloop.adapters import (  # noqa: PLC0415 - needs an extra
             import_parquet,
         )
     except ImportError as problem:

@@ -10,8 +10,7 @@ from everloop.interfaces.cli.output.json_shapes import impact_json, receipt_json
 from everloop.interfaces.cli.output.screen import BOLD, DIM, GOOD, WARNING, Screen
 from everloop.interfaces.cli.permissions import check_can_undo
 from everloop.interfaces.cli.session import Session
-from everloop.log import Impact
-from everloop.log.maintenance.backup import list_backups
+from everloop.log import Impact, list_backups
 
 ERASED_MAX = 500  # facts shown before they are erased, since that cannot be undone
 AUTOMATIC_BACKUP = ", and the automatic backup before this purge,"
@@ -94,7 +93,7 @@ def _draw_result(screen: Screen, impact: Impact, holding: list[str], *, done: bo
         return
     screen.paragraph(("Erased", GOOD), f" {fact_tables.plural(len(impact.hides), 'fact')}.")
     if holding:
-        screen.paragraph(
+        screen.advice(
             (
                 f"The text is still in {fact_tables.plural(len(holding), 'earlier backup')}.",
                 WARNING,

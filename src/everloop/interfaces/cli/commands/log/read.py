@@ -13,17 +13,16 @@ from everloop.interfaces.cli.output.json_shapes import sighting_json, story_json
 from everloop.interfaces.cli.output.screen import BOLD, DIM, NAME, Screen, styled_text
 from everloop.interfaces.cli.output.times import format_with_age
 from everloop.interfaces.cli.session import Session
-from everloop.log.model.branches import POSITION_MAX
-from everloop.log.model.record import decode_positions, from_microseconds
-from everloop.log.read.queries import (
+from everloop.log import (
+    POSITION_MAX,
     BranchList,
     ExplainFact,
     FactDetails,
     ListedRecord,
     NewestFacts,
+    decode_positions,
+    from_microseconds,
 )
-
-FOLLOW_PAGE = 500
 
 
 def tail(session: Session, args: Namespace) -> None:
@@ -51,7 +50,7 @@ def tail(session: Session, args: Namespace) -> None:
     else:
         session.print_result(
             [],
-            lambda screen: screen.paragraph(
+            lambda screen: screen.advice(
                 "No facts found. Run `everloop log note TEXT` to add one."
             ),
         )

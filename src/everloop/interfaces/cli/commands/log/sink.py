@@ -1,24 +1,31 @@
 """`everloop log sink`: copy the whole log to a data warehouse, incrementally."""
 
 from argparse import Namespace
+from pathlib import Path
 from threading import Event as Signal
 from typing import Any
 
 from everloop.app import Engine
 from everloop.errors import Unavailable
 from everloop.interfaces.cli import fact_tables
+from everloop.interfaces.cli.audience import check_can_read_everything
 from everloop.interfaces.cli.output.json_document import encode_document
 from everloop.interfaces.cli.output.screen import GOOD, WARNING, Screen
 from everloop.interfaces.cli.session import Session
-from everloop.log.transfer.warehouse import SyncResult, WarehouseSync
+from everloop.log import SyncResult, WarehouseSync
 
 TABLE = "log"
 
 
 def sink(session: Session, args: Namespace) -> None:
-    """Update the copy; with `--follow`, keep updating it."""
+    """Update the copy; with `--follow`, keep updating it.
+
+    Raises:
+        Forbidden: the actor may not read everything that is recorded.
+    """
     table = open_table(session, args)
     with session.open_engine() as engine:
+        check_can_read_everything(session, engine)
         copy = WarehouseSync(engine.log, table, session.settings.sink)
         if args.follow:
             _follow(session, engine, copy, table.name)
@@ -36,9 +43,24 @@ def open_table(session: Session, args: Namespace) -> Any:
     Raises:
         Unavailable: it is not installed.
     """
+    return _open_parquet(args) if args.warehouse == "parquet" else _open_bigquery(session, args)
+
+
+def _open_parquet(args: Namespace) -> Any:
+    try:
+        from everloop.adapters import ParquetFolder  # noqa: PLC0415 - needs an extra
+    except ImportError as problem:
+        raise Unavailable(
+            "Parquet needs pyarrow, which is not installed",
+            hint="Install it: pip install 'everloop[parquet]'.",
+        ) from problem
+    return ParquetFolder(Path(args.place).expanduser())
+
+
+def _open_bigquery(session: Session, args: Namespace) -> Any:
     default = TABLE if session.tenant == "local" else f"{TABLE}_{session.tenant}"
     try:
-        from everloop.adapters.warehouse.bigquery import (  # noqa: PLC0415 - needs an extra
+        from everloop.adapters import (  # noqa: PLC0415 - needs an extra
             open_bigquery,
         )
     except ImportError as problem:

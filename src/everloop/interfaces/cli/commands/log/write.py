@@ -9,10 +9,14 @@ from everloop.interfaces.cli.output.exit_codes import DECLINED
 from everloop.interfaces.cli.output.json_shapes import impact_json, receipt_json
 from everloop.interfaces.cli.output.screen import GOOD, NAME, Screen
 from everloop.interfaces.cli.parsing.argument_types import format_positions
-from everloop.interfaces.cli.permissions import check_can_switch, check_can_undo, check_note_stream
+from everloop.interfaces.cli.permissions import (
+    check_can_rewind,
+    check_can_switch,
+    check_can_undo,
+    check_note_stream,
+)
 from everloop.interfaces.cli.session import Session
-from everloop.log import MAIN, Draft, Impact, Receipt
-from everloop.log.model.facts import BranchForked, NoteWritten
+from everloop.log import MAIN, BranchForked, Draft, Impact, NoteWritten, Receipt
 
 
 def note(session: Session, args: Namespace) -> None:
@@ -50,7 +54,7 @@ def fork(session: Session, args: Namespace) -> None:
             "parent": forked.parent,
             "at": forked.at,
         },
-        lambda screen: screen.paragraph(
+        lambda screen: screen.advice(
             ("Created branch ", GOOD),
             (forked.branch, NAME),
             f" from {forked.parent} after position {forked.at}."
@@ -82,7 +86,7 @@ def rewind(session: Session, args: Namespace) -> int | None:
         if args.preview:
             _answer_preview(session, preview, lead)
             return None
-        check_can_undo(session, engine, (gone.position for gone in impact.hides))
+        check_can_rewind(session, engine, impact, args.position)
         before = engine.log.branches.current.get(args.tree)
         if not session.confirm(
             lambda screen: fact_tables.draw_preview(screen, preview, lead=lead), "Rewind?"
@@ -99,7 +103,7 @@ def rewind(session: Session, args: Namespace) -> int | None:
             "standing": here,
             "before": before,
         },
-        lambda screen: screen.paragraph(
+        lambda screen: screen.advice(
             (f"Rewound to position {args.position}", GOOD),
             ", on the new branch ",
             (here, NAME),
@@ -137,7 +141,7 @@ def _draw_retraction(screen: Screen, impact: Impact, receipt: Receipt) -> None:
     restored = (
         f", {fact_tables.plural(len(impact.restores), 'fact')} restored" if impact.restores else ""
     )
-    screen.paragraph(
+    screen.advice(
         ("Retracted", GOOD),
         f" at position {receipt.position}: {fact_tables.plural(len(impact.hides), 'fact')}"
         f" hidden{restored}. To undo: everloop log retract {receipt.position}",

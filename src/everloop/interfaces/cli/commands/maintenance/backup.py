@@ -6,21 +6,34 @@ Attachments stay in the data home; a backup in another folder includes them.
 from argparse import Namespace
 from pathlib import Path
 
-from everloop.adapters.files.store import CopyResult
-from everloop.errors import Invalid, NotFound
+from everloop.adapters import CopyResult
+from everloop.errors import EverloopError, Invalid, NotFound
 from everloop.interfaces.cli import fact_tables, message_files
+from everloop.interfaces.cli.audience import check_can_read_everything, command_context
 from everloop.interfaces.cli.output.exit_codes import DECLINED
 from everloop.interfaces.cli.output.screen import BOLD, DIM, GOOD, Screen
 from everloop.interfaces.cli.output.times import format_with_age
+from everloop.interfaces.cli.permissions import require_user
 from everloop.interfaces.cli.session import Session
-from everloop.log.maintenance.backup import BackupFile, list_backups, make_backup
-from everloop.log.opening import BACKUP_FOLDER, node_backup_folder
-from everloop.log.transfer.restore import RestoreResult, restore_log
+from everloop.log import (
+    BACKUP_FOLDER,
+    BackupFile,
+    RestoreResult,
+    list_backups,
+    make_backup,
+    node_backup_folder,
+    restore_log,
+)
 from everloop.stores import log_path, replica_path, tenant_folder
+from everloop.trusted import NOBODY, Trusted, revoke_what_returned, trusted_now
 
 
 def backup(session: Session, args: Namespace) -> None:
-    """Make a backup, or list existing ones."""
+    """Make a backup, or list existing ones.
+
+    Raises:
+        Forbidden: a copy outside the data home is for someone who may read everything.
+    """
     folder = _folder(session, args)
     if args.list:
         found = list_backups(folder)
@@ -31,6 +44,8 @@ def backup(session: Session, args: Namespace) -> None:
         return
     carried = CopyResult()
     with session.open_for_reading() as engine:
+        if args.folder:
+            check_can_read_everything(session, engine)
         with session.progress("copying") as progress:
             if args.folder or engine.log.backups is None:
                 path = make_backup(engine.log.file, folder, session.now, progress)
@@ -52,7 +67,14 @@ def backup(session: Session, args: Namespace) -> None:
 
 
 def restore(session: Session, args: Namespace) -> int | None:
-    """Replace the log with a backup; the old log is kept under another name."""
+    """Replace the log with a backup; the old log is kept under another name.
+
+    What was revoked since the backup stays revoked: devices, passkeys, and trust in hosts.
+
+    Raises:
+        Forbidden: not at a terminal; a backup decides again who is signed in and trusted.
+    """
+    require_user(session, "restore a backup")
     target = _target(session)
     copy = Path(args.copy) if args.copy else _newest(_folder(session, args)).path
     if not copy.is_file():
@@ -63,15 +85,19 @@ def restore(session: Session, args: Namespace) -> int | None:
         screen.paragraph(f"The backup is verified first, then it replaces {target}.")
         screen.paragraph(
             "Everything recorded since the backup will be missing from the log;"
-            " data erased since then will be back."
+            " data erased since then will be back. Devices that were revoked and hosts that were"
+            " distrusted since then stay so."
         )
         screen.paragraph("The current log is kept next to it under another name.")
 
     if not session.confirm(preview, "Restore it?"):
         return DECLINED
+    before = _trusted_now(session, target)
     with session.progress("restoring") as progress:
         done = restore_log(copy, target, session.world, progress)
     with session.open_engine() as engine:
+        if before:
+            revoke_what_returned(engine, before, by=command_context(session))
         backed_up = message_files.backup_files(copy.parent)
         carried = message_files.copy_attachments(session, engine, backed_up, engine.files)
 
@@ -103,6 +129,20 @@ def _target(session: Session) -> Path:
     return log_path(session.settings.folder, session.tenant)
 
 
+def _trusted_now(session: Session, target: Path) -> Trusted | None:
+    """Who is signed in and trusted in the log that is replaced; None if there is no log.
+
+    Of a damaged log nobody knows what it had revoked, so nobody is.
+    """
+    if not target.exists():
+        return None
+    try:
+        with session.open_engine() as engine:
+            return trusted_now(engine)
+    except EverloopError:
+        return NOBODY
+
+
 def _newest(folder: Path) -> BackupFile:
     found = list_backups(folder)
     if not found:
@@ -121,7 +161,7 @@ def _shape(copy: BackupFile) -> dict[str, object]:
 
 def _list(screen: Screen, found: list[BackupFile], folder: Path, session: Session) -> None:
     if not found:
-        screen.paragraph(f"No backups in {folder}. Run `everloop backup` to make one.")
+        screen.advice(f"No backups in {folder}. Run `everloop backup` to make one.")
         return
     screen.paragraph((f"In {folder}:", DIM))
     screen.table(

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from pathlib import Path
 
-from everloop.demo.load import load_demo
+from everloop.demo import load_demo
 from everloop.errors import Conflict, Invalid
 from everloop.interfaces.cli.output.screen import BOLD, NAME, Screen
 from everloop.interfaces.cli.session import Session
@@ -15,10 +15,11 @@ def demo(session: Session, args: Namespace) -> None:
     """Create the sample data in a new folder."""
     if args.folder and args.home:
         raise Invalid("--home and FOLDER cannot be combined", hint="Give one of them.")
-    folder = Path(args.folder or args.home or FOLDER).expanduser()
+    folder = Path(args.folder or session.named_home or FOLDER).expanduser()
     if folder.exists() and any(folder.iterdir()):
         raise Conflict(
-            f"{str(folder)!r} is not empty", hint="Give a folder that does not exist yet."
+            f"{str(folder)!r} is not empty",
+            hint="Give a folder that does not exist yet: everloop demo FOLDER",
         )
     with session.progress("creating sample data") as progress:
         done = load_demo(folder, session.settings, session.world, progress)
@@ -29,6 +30,6 @@ def demo(session: Session, args: Namespace) -> None:
             f"{done.messages:,} messages, {done.memories:,} memories, {done.lessons:,} lessons,"
             f" {done.summaries:,} summaries.",
         )
-        screen.paragraph("To explore it: ", (f"everloop --home {folder} serve", NAME))
+        screen.advice("To explore it: ", (f"everloop --home {folder} serve", NAME))
 
     session.print_result(done, draw)

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from rich.text import Text
 
-from everloop.adapters.machine import SystemMachine
+from everloop.adapters import SystemMachine
 from everloop.doctor import Doctor, DoctorReport, Finding
 from everloop.errors import Unavailable
 from everloop.interfaces.cli.output.exit_codes import EXIT_CODES
@@ -48,7 +48,10 @@ def settings(session: Session, _: Namespace) -> None:
 def _draw_findings(screen: Screen, found: DoctorReport) -> None:
     screen.table(
         ("", "", ""),
-        [(styled_text(MARKS[one.verdict]), one.topic, _describe(one)) for one in found.findings],
+        [
+            (styled_text(MARKS[one.verdict]), one.topic, _describe(screen, one))
+            for one in found.findings
+        ],
     )
     screen.blank_line()
     if not found.usable:
@@ -59,9 +62,9 @@ def _draw_findings(screen: Screen, found: DoctorReport) -> None:
         screen.paragraph(("Everloop is ready.", GOOD))
 
 
-def _describe(finding: Finding) -> Text:
+def _describe(screen: Screen, finding: Finding) -> Text:
     style = DIM if finding.verdict == "absent" else ""
-    step = ("\n→ " + finding.next_step, BOLD) if finding.next_step else ""
+    step = ("\n→ " + screen.next_step(finding.next_step), BOLD) if finding.next_step else ""
     return styled_text((finding.words, style), step)
 
 

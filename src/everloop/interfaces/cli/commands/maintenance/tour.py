@@ -18,11 +18,15 @@ from everloop.interfaces.cli.output.json_document import encode_document
 from everloop.interfaces.cli.output.json_shapes import impact_json
 from everloop.interfaces.cli.output.screen import BOLD, DIM, GOOD, NAME, Screen
 from everloop.interfaces.cli.session import Session
-from everloop.log import Draft, Impact
-from everloop.log.integrity.verify import verify
-from everloop.log.maintenance.backup import make_backup
-from everloop.log.model.facts import NoteWritten
-from everloop.log.read.queries import BranchList, NewestFacts
+from everloop.log import (
+    BranchList,
+    Draft,
+    Impact,
+    NewestFacts,
+    NoteWritten,
+    make_backup,
+    verify_log,
+)
 
 USER, AGENT = "user", "agent:planner"
 SECRET = "the door code is 4711"  # noqa: S105 - sample data
@@ -157,7 +161,7 @@ class _Tour:
 
     def verify(self) -> None:
         self._title("Verify", "Check every digest, then flip one byte in a copy.")
-        whole = verify(self._log)
+        whole = verify_log(self._log)
         self._say(
             ("✓ ", GOOD),
             f"{whole.records} records in {whole.streams} streams are intact.",
@@ -172,9 +176,9 @@ class _Tour:
         self._screen.paragraph(
             ("The tour is over and its data is deleted.", BOLD), " To use your own log:"
         )
-        self._screen.paragraph(("  everloop log note ", NAME), '"the first thing worth keeping"')
-        self._screen.paragraph(("  everloop log tail ", NAME), " show the newest facts")
-        self._screen.paragraph(("  everloop doctor   ", NAME), " check the installation")
+        self._screen.advice(("  everloop log note ", NAME), '"the first thing worth keeping"')
+        self._screen.advice(("  everloop log tail ", NAME), " show the newest facts")
+        self._screen.advice(("  everloop doctor   ", NAME), " check the installation")
 
     def _title(self, title: str, words: str) -> None:
         self._screen.blank_line()
@@ -229,6 +233,6 @@ class _Tour:
             copy.write_bytes(stored)
             other = self._log.open_other(copy)
             try:
-                return [msgspec.structs.asdict(one) for one in verify(other).damage]
+                return [msgspec.structs.asdict(one) for one in verify_log(other).damage]
             finally:
                 other.close()

@@ -7,14 +7,13 @@ from everloop.interfaces.cli import fact_tables
 from everloop.interfaces.cli.output.exit_codes import EXIT_CODES
 from everloop.interfaces.cli.output.screen import BAD, GOOD, Screen
 from everloop.interfaces.cli.session import Session
-from everloop.log.integrity.rebuild import rebuild
-from everloop.log.integrity.verify import Verification, verify
+from everloop.log import Verification, rebuild_projections, verify_log
 
 
-def verify_log(session: Session, _: Namespace) -> int | None:
+def verify(session: Session, _: Namespace) -> int | None:
     """Verify every digest and report damage."""
     with session.open_for_reading() as engine, session.progress("verifying") as progress:
-        found = verify(engine.log, progress)
+        found = verify_log(engine.log, progress)
     session.print_result(
         {
             "ok": found.ok,
@@ -30,7 +29,7 @@ def verify_log(session: Session, _: Namespace) -> int | None:
 def rebuild_views(session: Session, args: Namespace) -> None:
     """Rebuild views from the log."""
     with session.open_engine() as engine, session.progress("rebuilding") as progress:
-        names = rebuild(engine.log, args.views, progress)
+        names = rebuild_projections(engine.log, args.views, progress)
         head = engine.log.head
     session.print_result(
         {"views": names, "head": head},
@@ -54,11 +53,9 @@ def _draw_result(screen: Screen, found: Verification) -> None:
         [(str(damage.first), str(damage.last), damage.problem) for damage in found.damage],
     )
     if found.only_indexes:
-        screen.paragraph(
-            "Next: run `everloop rebuild` to rebuild it from the log, which is intact."
-        )
+        screen.advice("Next: run `everloop rebuild` to rebuild it from the log, which is intact.")
         return
-    screen.paragraph(
+    screen.advice(
         "Next: run `everloop restore` to restore a backup, or `everloop log export` to save what"
         " can still be read."
     )

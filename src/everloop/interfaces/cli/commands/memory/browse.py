@@ -9,6 +9,7 @@ from rich.tree import Tree
 from everloop.errors import Invalid
 from everloop.interfaces.cli.audience import (
     build_filter,
+    check_has_grant,
     effective_principal,
     is_filtered,
     missing_grant_notes,
@@ -18,18 +19,19 @@ from everloop.interfaces.cli.output import memory_items
 from everloop.interfaces.cli.output.screen import BOLD, DIM, NAME, Screen, styled_text
 from everloop.interfaces.cli.output.times import format_with_age
 from everloop.interfaces.cli.session import Session
-from everloop.lessons.citers import visible_citer_names
-from everloop.memory.browse.queries import (
+from everloop.lessons import visible_citer_names
+from everloop.memory import (
+    CitationLink,
+    Item,
     ItemHistory,
+    ZoomedItem,
     item_history,
+    load_viewer,
     page_by_time,
     resolve_item,
     short_id,
 )
-from everloop.memory.projections.citations import CitationLink
-from everloop.memory.projections.queries import Item, load_viewer
-from everloop.memory.summaries.zoom import ZoomedItem
-from everloop.memory.summaries.zoom import zoom as zoomed
+from everloop.memory import zoom as zoomed
 
 
 def list_memories(session: Session, args: Namespace) -> None:
@@ -38,6 +40,7 @@ def list_memories(session: Session, args: Namespace) -> None:
         raise Invalid("--offset must not be negative", hint="Use 0 or more.")
     principal = effective_principal(session, args)
     with session.open_for_reading() as engine:
+        check_has_grant(session, engine)
         with engine.reading(**read_point(session, engine, args)) as reader:
             found, number = page_by_time(
                 reader,
@@ -53,11 +56,11 @@ def list_memories(session: Session, args: Namespace) -> None:
         if found:
             memory_items.draw_items(screen, found, session.now)
         elif not number and is_filtered(args):
-            screen.paragraph(
+            screen.advice(
                 "No matches. Run `everloop memories` without filters to list all memories."
             )
         elif not number:
-            screen.paragraph("No memories yet. Run `everloop remember TEXT` to save one.")
+            screen.advice("No memories yet. Run `everloop remember TEXT` to save one.")
         if number > len(found):
             screen.paragraph((f"Showing {len(found):,} of {number:,}.", DIM))
         screen.notes(notes)
@@ -152,7 +155,7 @@ def _fields(history: ItemHistory, session: Session) -> Iterator[tuple[str, str]]
         "expires",
         memory_items.format_until(item.holds_until, session.now) if item.holds_until else "",
     )
-    yield "by", item.author
+    yield "by", item.authors
     yield "source", item.learned_via
     yield "origin", _origin(item)
     yield "follows", item.follows

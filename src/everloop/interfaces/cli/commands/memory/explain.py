@@ -8,8 +8,7 @@ from everloop.interfaces.cli.commands.memory.recall import embed_before_search, 
 from everloop.interfaces.cli.output import memory_items
 from everloop.interfaces.cli.output.screen import BAD, BOLD, DIM, GOOD, Screen, styled_text
 from everloop.interfaces.cli.session import Session
-from everloop.memory.explain import SearchGate, SearchPath, explain_item, resolve_id
-from everloop.memory.projections.queries import load_viewer
+from everloop.memory import SearchGate, SearchPath, explain_item, load_viewer, resolve_id
 
 MARKS = {"passed": ("✓", GOOD), "stopped": ("✗", BAD), "nothing": ("·", DIM)}
 NAMES: dict[SearchGate, str] = {

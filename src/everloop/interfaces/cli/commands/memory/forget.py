@@ -11,12 +11,8 @@ from everloop.interfaces.cli.output.exit_codes import DECLINED
 from everloop.interfaces.cli.output.json_shapes import receipt_json
 from everloop.interfaces.cli.output.screen import BOLD, GOOD, NAME, WARNING, Screen
 from everloop.interfaces.cli.session import Session
-from everloop.memory.browse.queries import short_id
-from everloop.memory.model.commands import RetireItem
-from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.citations import user_citers
-from everloop.memory.projections.queries import Item
-from everloop.thread.queries.originals import original_positions
+from everloop.memory import OWNER, Item, RetireItem, short_id, user_citers
+from everloop.thread import original_positions
 
 
 def forget(session: Session, args: Namespace) -> int | None:

@@ -10,9 +10,7 @@ from everloop.interfaces.cli.output.screen import DIM, GOOD, NAME, Screen, style
 from everloop.interfaces.cli.output.times import format_with_age
 from everloop.interfaces.cli.session import Session
 from everloop.log import Command
-from everloop.memory.browse.queries import Grant, current_grants
-from everloop.memory.model.commands import GrantAudience, RevokeAudience
-from everloop.memory.model.scopes import OWNER
+from everloop.memory import OWNER, Grant, GrantAudience, RevokeAudience, current_grants
 
 
 def list_grants(session: Session, _: Namespace) -> None:
@@ -59,7 +57,7 @@ def _change(session: Session, principal: str, command: Command, done: str) -> No
 
 def _draw(screen: Screen, session: Session, granted: list[Grant]) -> None:
     if not granted:
-        screen.paragraph(
+        screen.advice(
             "Only you have access. Run `everloop grants allow` to grant access to others."
         )
         return

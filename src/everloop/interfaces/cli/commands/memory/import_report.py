@@ -18,8 +18,7 @@ from everloop.interfaces.cli.output.screen import (
     styled_text,
 )
 from everloop.interfaces.cli.skipped_files import draw_skipped
-from everloop.memory.browse.queries import short_id
-from everloop.memory.markdown.folder import AppliedChange, ImportPlan, PageChange, PageProblem
+from everloop.memory import AppliedChange, ImportPlan, PageChange, PageProblem, short_id
 
 MARKS = {"new": ("+", GOOD), "adopt": ("=", GOOD), "edit": ("~", WARNING), "retire": ("-", BAD)}
 

@@ -14,10 +14,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from everloop.adapters.files.markdown_folder import SUFFIX, MarkdownFolder, page_name
+from everloop.adapters import PAGE_SUFFIX, MarkdownFolder, page_name
 from everloop.app import Engine
 from everloop.errors import Conflict, Rejected
-from everloop.interfaces.cli.audience import build_filter, command_context, missing_grant_notes
+from everloop.interfaces.cli.audience import (
+    build_filter,
+    check_has_grant,
+    command_context,
+    missing_grant_notes,
+)
 from everloop.interfaces.cli.commands.memory.import_report import (
     ImportProgress,
     draw_import,
@@ -29,27 +34,27 @@ from everloop.interfaces.cli.output.exit_codes import DECLINED, EXIT_CODES, INTE
 from everloop.interfaces.cli.output.screen import DIM, GOOD, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.skipped_files import draw_skipped
-from everloop.log.model.facts import NoteWritten
-from everloop.memory.browse.queries import page_by_time, short_id
-from everloop.memory.markdown.folder import (
+from everloop.log import NoteWritten
+from everloop.memory import (
     AppliedChange,
+    Item,
     PageChange,
+    PageContent,
     PageFile,
     PageProblem,
+    Viewer,
     apply_change,
-    plan_import,
-)
-from everloop.memory.markdown.page import (
-    PageContent,
     fill_missing_fields,
     guess_id,
+    load_viewer,
+    page_by_time,
     page_content,
     page_digest,
     parse_page,
+    plan_import,
     render_page,
+    short_id,
 )
-from everloop.memory.model.scopes import Viewer
-from everloop.memory.projections.queries import Item, load_viewer
 
 BATCH = 500
 NOTED_EVERY = 100  # pages between two saves of the list of exported items
@@ -72,6 +77,7 @@ def export(session: Session, args: Namespace) -> None:
     pages = folder.pages()
     done = _ExportResult()
     with session.open_for_reading() as engine, session.progress("exporting") as progress:
+        check_has_grant(session, engine)
         found = _all(engine, session, args)
         existing = _ExistingPages(pages)
         for number, item in enumerate(found, start=1):
@@ -162,7 +168,7 @@ class _ExistingPages:
         """The page of a memory. A page that cannot be read is found by its file name."""
         if known := self._known.get(item.item_id):
             return known
-        end = f"-{short_id(item.item_id)}{SUFFIX}".casefold()
+        end = f"-{short_id(item.item_id)}{PAGE_SUFFIX}".casefold()
         return next((one for one in self._unread if one.page.name.casefold().endswith(end)), None)
 
 
@@ -213,7 +219,7 @@ def _draw_export(screen: Screen, path: Path, done: _ExportResult) -> None:
     )
     draw_skipped(screen, done.troubles, each="file", fate="not written")
     if done.written or done.unchanged:
-        screen.paragraph((f"After editing, run: everloop memories import {path}", DIM))
+        screen.advice((f"After editing, run: everloop memories import {path}", DIM))
     screen.notes(done.notes)
 
 

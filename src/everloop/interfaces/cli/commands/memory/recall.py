@@ -7,6 +7,7 @@ from rich.text import Text
 from everloop.app import Engine
 from everloop.interfaces.cli.audience import (
     build_filter,
+    check_has_grant,
     effective_principal,
     is_filtered,
     missing_grant_notes,
@@ -16,10 +17,17 @@ from everloop.interfaces.cli.output import memory_items
 from everloop.interfaces.cli.output.escape import one_line
 from everloop.interfaces.cli.output.screen import BOLD, DIM, NAME, WARNING, Screen, styled_text
 from everloop.interfaces.cli.session import Session
-from everloop.memory.browse.queries import short_id
-from everloop.memory.explain import BOOST_REASONS
-from everloop.memory.retrieval.grouping import ContradictionGroup, group_contradictions
-from everloop.memory.retrieval.results import RankExplanation, SearchHit, SearchQuery, SearchResult
+from everloop.memory import (
+    BOOST_REASONS,
+    NO_MATCH,
+    ContradictionGroup,
+    RankExplanation,
+    SearchHit,
+    SearchQuery,
+    SearchResult,
+    group_contradictions,
+    short_id,
+)
 
 MEASURES = {"words": "share of the query terms", "meaning": "similarity"}
 
@@ -29,6 +37,7 @@ def recall(session: Session, args: Namespace) -> None:
     principal = effective_principal(session, args)
     question = search_request(session, args)
     with session.open_for_reading() as engine:
+        check_has_grant(session, engine)
         view = read_point(session, engine, args)
         embed_before_search(session, engine, question)
         answer = engine.memory.recall(principal, question, **view)
@@ -40,11 +49,16 @@ def recall(session: Session, args: Namespace) -> None:
             "principal": principal,
             "mode": question.mode,
             "hits": answer.hits,
+            "closest": answer.closest,
             "contradictory": [[h.item.item_id for h in g.hits] for g in groups if g.contradictory],
             "notes": notes,
         },
         lambda screen: _draw(
-            screen, session, SearchResult(answer.hits, tuple(notes)), groups, args
+            screen,
+            session,
+            SearchResult(answer.hits, tuple(notes), answer.closest),
+            groups,
+            args,
         ),
     )
 
@@ -81,6 +95,9 @@ def _draw(
     question = " ".join(args.question)
     if groups:
         _table(screen, session, groups, question)
+    elif answer.closest:
+        screen.paragraph(f"{NO_MATCH} The closest:")
+        _table(screen, session, [ContradictionGroup((hit,)) for hit in answer.closest], question)
     else:
         more = " Try again without filters." if is_filtered(args) else ""
         screen.paragraph(f"No matches.{more}")
@@ -92,7 +109,7 @@ def _draw(
         newest = all(group.newest_first for group in against)
         first = "the newest" if newest else "the best match"
         screen.paragraph((f"Results marked ≠ contradict each other; {first} comes first.", WARNING))
-    screen.notes(answer.notes)
+    screen.notes([note for note in answer.notes if note != NO_MATCH])
 
 
 def _table(

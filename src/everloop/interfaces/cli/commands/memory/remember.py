@@ -10,14 +10,20 @@ from everloop.interfaces.cli.audience import command_context
 from everloop.interfaces.cli.output import memory_items
 from everloop.interfaces.cli.output.screen import BOLD, DIM, GOOD, NAME, WARNING, Screen
 from everloop.interfaces.cli.output.times import format_age, format_short, is_midnight
-from everloop.interfaces.cli.parsing.dates import parse_time
+from everloop.interfaces.cli.parsing.time_argument import parse_time
 from everloop.interfaces.cli.session import Session
 from everloop.log import Receipt
-from everloop.memory.browse.queries import items_with_ids, short_id
-from everloop.memory.model.commands import PinItem, RateItem, RememberItem
-from everloop.memory.model.decide import DURABLE
-from everloop.memory.projections.queries import Item, load_viewer
-from everloop.memory.service import RememberResult
+from everloop.memory import (
+    DURABLE,
+    Item,
+    PinItem,
+    RateItem,
+    RememberItem,
+    RememberResult,
+    items_with_ids,
+    load_viewer,
+    short_id,
+)
 
 FOR_GOOD = {DURABLE, "9999-12-31"}  # the date that people type for "never"
 

@@ -13,9 +13,7 @@ from everloop.interfaces.cli.output.json_shapes import receipt_json
 from everloop.interfaces.cli.output.screen import GOOD, NAME, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.log import Command, Receipt
-from everloop.memory.browse.queries import short_id
-from everloop.memory.model.commands import PinItem, RateItem, ReviseItem, UnpinItem
-from everloop.memory.projections.queries import Item, load_viewer
+from everloop.memory import Item, PinItem, RateItem, ReviseItem, UnpinItem, load_viewer, short_id
 
 
 class _Change(NamedTuple):

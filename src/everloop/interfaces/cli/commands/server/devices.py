@@ -2,16 +2,20 @@
 
 from argparse import Namespace
 
-from everloop.access import credentials
-from everloop.access.commands import RenameDevice, RevokeDevice
-from everloop.access.decide import require_user
-from everloop.access.state import Device
+from everloop.access import (
+    Device,
+    RenameDevice,
+    RevokeDevice,
+    load_access,
+    make_pairing_code,
+    require_user,
+)
 from everloop.errors import NotFound
 from everloop.interfaces.cli.audience import check_can_read_everything, command_context
 from everloop.interfaces.cli.output.screen import DIM, GOOD, NAME, Screen, styled_text
 from everloop.interfaces.cli.output.times import format_with_age
 from everloop.interfaces.cli.session import Session
-from everloop.log.model.record import from_microseconds
+from everloop.log import from_microseconds
 
 
 def pair(session: Session, _: Namespace) -> None:
@@ -23,7 +27,7 @@ def pair(session: Session, _: Namespace) -> None:
     require_user(session.actor, "pair a device")
     lives_s = session.settings.serve.code_lives_s
     with session.open_engine() as engine:
-        code = credentials.make_pairing_code(
+        code = make_pairing_code(
             engine.log, engine, engine.world, command_context(session), lives_s=lives_s
         )
     path = f"/#pair={code}"
@@ -31,7 +35,7 @@ def pair(session: Session, _: Namespace) -> None:
     def draw(screen: Screen) -> None:
         minutes = lives_s // 60
         screen.paragraph(f"Enter this code on the device within {minutes} minutes: ", (code, NAME))
-        screen.paragraph(
+        screen.advice(
             "Or open the address of `everloop serve` on the device, followed by ", (path, NAME)
         )
 
@@ -42,9 +46,7 @@ def list_devices(session: Session, _: Namespace) -> None:
     """List signed-in devices."""
     with session.open_for_reading() as engine:
         check_can_read_everything(session, engine)
-        known = sorted(
-            credentials.load_access(engine.log).devices.values(), key=lambda one: -one.position
-        )
+        known = sorted(load_access(engine.log).devices.values(), key=lambda one: -one.position)
     rows = [
         {
             "device_id": one.device_id,
@@ -65,7 +67,7 @@ def revoke(session: Session, args: Namespace) -> None:
     """
     require_user(session.actor, "revoke a device")  # first, so that the error reveals no device
     with session.open_engine() as engine:
-        known = _find_device(credentials.load_access(engine.log).devices, args.device)
+        known = _find_device(load_access(engine.log).devices, args.device)
         engine.do(RevokeDevice(known.device_id), by=command_context(session))
     session.print_result(
         {"device_id": known.device_id, "revoked": True},
@@ -77,7 +79,7 @@ def rename(session: Session, args: Namespace) -> None:
     """Rename a device."""
     require_user(session.actor, "rename a device")
     with session.open_engine() as engine:
-        known = _find_device(credentials.load_access(engine.log).devices, args.device)
+        known = _find_device(load_access(engine.log).devices, args.device)
         engine.do(RenameDevice(known.device_id, args.name), by=command_context(session))
     session.print_result(
         {"device_id": known.device_id, "name": args.name},
@@ -98,7 +100,7 @@ def _find_device(devices: dict[str, Device], name: str) -> Device:
 
 def _draw(screen: Screen, session: Session, known: list[Device]) -> None:
     if not known:
-        screen.paragraph("No devices. Run `everloop pair` to sign one in.")
+        screen.advice("No devices. Run `everloop pair` to sign one in.")
         return
     screen.table(
         ("device", "id", "since", "signed in with"),

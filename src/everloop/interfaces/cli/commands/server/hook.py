@@ -11,21 +11,22 @@ from typing import Final
 
 import msgspec
 
-from everloop.adapters.capture.folder import CaptureFolder
-from everloop.adapters.capture.transcript_turns import detect_transcript_feedback
-from everloop.adapters.claude_code_config import CONTEXT_CHARACTERS_MAX, HOST
+from everloop.adapters import (
+    CLAUDE_CODE_HOST,
+    CONTEXT_CHARACTERS_MAX,
+    CaptureFolder,
+    detect_transcript_feedback,
+    newest_user_turns,
+)
 from everloop.app import Engine
 from everloop.errors import EverloopError, Invalid
 from everloop.host_admission import admit_host, host_actor
 from everloop.interfaces.cli.output.exit_codes import DONE
 from everloop.interfaces.cli.output.json_document import encode_document
 from everloop.interfaces.cli.session import Session
-from everloop.lessons.capture.entries import project_scope
-from everloop.lessons.capture.service import CAPTURE_ACTOR, CaptureService
-from everloop.lessons.manifest.manifest import ManifestRequest
+from everloop.lessons import CAPTURE_ACTOR, CaptureService, ManifestRequest, project_scope
 from everloop.log import Context
-from everloop.memory.projections.queries import Filter
-from everloop.memory.retrieval.results import SearchMode
+from everloop.memory import Filter, SearchMode
 from everloop.ports import Model
 from everloop.settings import HookSettings, Settings
 
@@ -68,11 +69,13 @@ def hook(session: Session, args: Namespace) -> int:
 
 def _handle(session: Session, event: str) -> dict[str, object]:
     if event not in EVENTS:
-        raise Invalid(f"unknown event {event!r}; run `everloop install {HOST}` again")
+        raise Invalid(f"unknown event {event!r}; run `everloop install {CLAUDE_CODE_HOST}` again")
     data = msgspec.json.decode(session.stdin.read(INPUT_MAX) or "{}", type=_HookInput)
     name, handler = EVENTS[event]
     with session.open_engine() as engine:
-        by = Context(actor=host_actor(HOST), tenant=session.tenant, session=data.session_id)
+        by = Context(
+            actor=host_actor(CLAUDE_CODE_HOST), tenant=session.tenant, session=data.session_id
+        )
         admit_host(engine, by.actor, session.settings.doors)
         scopes = tuple(dict.fromkeys((folder_scope(data.cwd), "user", "global")))
         text = handler(engine, _HookEvent(data, by, scopes, session.settings))
@@ -97,6 +100,7 @@ def _session_start(engine: Engine, event: _HookEvent) -> str:
 def _prompt(engine: Engine, event: _HookEvent) -> str:
     """The memories that match a prompt."""
     text, hooks = event.data.prompt.strip(), event.settings.hooks
+    _hear(engine, event, text)
     if len(text) < hooks.prompt_characters_min or not hooks.recall_limit:
         return ""
     wish = ManifestRequest(
@@ -115,13 +119,23 @@ def _prompt(engine: Engine, event: _HookEvent) -> str:
     return engine.manifests.build(wish, by=event.by).text
 
 
+def _hear(engine: Engine, event: _HookEvent, text: str) -> None:
+    """Record what the user said to a trusted host, if it may be feedback."""
+    if event.by.session:
+        short_words = event.settings.sentiment.short_words
+        engine.lessons.hear(CLAUDE_CODE_HOST, text, by=event.by, short_words=short_words)
+
+
 def _capture(engine: Engine, event: _HookEvent) -> str:
     """Read the transcript: corrections become proposed lessons, sentiment becomes feedback."""
     if event.data.transcript_path:
         catcher = CaptureService(engine.log, engine)
         admit_host(engine, CAPTURE_ACTOR, event.settings.doors)
         path, limits = Path(event.data.transcript_path), event.settings.capture
-        CaptureFolder(path, catcher, limits, scope=event.scopes[0]).read()
+        if CaptureFolder(path, catcher, limits, scope=event.scopes[0]).read().caught:
+            engine.lessons.record_rules()
+        for turn in newest_user_turns(path, (), event.settings.sentiment):
+            _hear(engine, event, turn.text)
         _record_feedback(engine, event, path)
     return ""
 
@@ -130,7 +144,7 @@ def _record_feedback(engine: Engine, event: _HookEvent, path: Path) -> None:
     """Record the user's feedback on lessons. A model classifies it only if one is configured."""
     model: Model | None = None
     if event.settings.models.classifier:
-        from everloop.adapters.models.discovery import (  # noqa: PLC0415 - slow, rarely configured
+        from everloop.adapters import (  # noqa: PLC0415 - slow, rarely configured
             choose_model,
         )
 

@@ -2,12 +2,20 @@
 
 from argparse import Namespace
 
-from everloop.access import credentials
+from everloop.access import issue_host_token
 from everloop.interfaces.cli.audience import check_can_read_everything, command_context
 from everloop.interfaces.cli.output.screen import BOLD, DIM, GOOD, NAME, Screen, styled_text
 from everloop.interfaces.cli.output.times import format_with_age
 from everloop.interfaces.cli.session import Session
-from everloop.lessons.projections.hosts import HostTrust
+from everloop.lessons import HostTrust
+
+WHAT_TRUST_MEANS = (
+    "A trusted host, and every agent that runs in it, can activate, change, discard and replace"
+    " lessons and install packs in your name; what it withdraws is noted in the home thread. Praise"
+    " that it reports counts as yours if its hook heard you say the words, for one lesson a day"
+    " that you did not activate yourself. For that, messages to it that sound like feedback are"
+    " recorded. It cannot promote a lesson, take blame back, or trust another host."
+)
 
 
 def list_hosts(session: Session, _: Namespace) -> None:
@@ -42,7 +50,7 @@ def token(session: Session, args: Namespace) -> None:
     """
     with session.open_engine() as engine:
         by = command_context(session)
-        given = credentials.issue_host_token(engine.log, engine, engine.world, args.host, by)
+        given = issue_host_token(engine.log, engine, engine.world, args.host, by)
     place = session.settings.serve
     own = f"https://{place.host_names[0]}" if place.secure and place.host_names else ""
     address = f"{own or f'http://127.0.0.1:{place.port}'}/mcp"
@@ -52,7 +60,7 @@ def token(session: Session, args: Namespace) -> None:
     def draw(screen: Screen) -> None:
         screen.paragraph("This token is shown once. It gives access as ", (args.host, NAME), ".")
         screen.paragraph((given.text, BOLD))
-        screen.paragraph("For Claude Code, while `everloop serve` is running:")
+        screen.advice("For Claude Code, while `everloop serve` is running:")
         line = f'claude mcp add --transport http everloop {address} --header "{header}"'
         session.stdout.write(f"{line}\n")  # unwrapped, so that it can be copied
 
@@ -63,13 +71,15 @@ def _answer(session: Session, host: str, done: str, *, changed: bool, trusted: b
     def draw(screen: Screen) -> None:
         how = ("Done", GOOD) if changed else "No change"
         screen.paragraph(how, ": ", (host, NAME), f" {done}.")
+        if trusted:
+            screen.paragraph(WHAT_TRUST_MEANS)
 
     session.print_result({"host": host, "trusted": trusted, "changed": changed}, draw)
 
 
 def _draw(screen: Screen, session: Session, known: list[HostTrust]) -> None:
     if not known:
-        screen.paragraph("No trusted hosts. Run `everloop hosts trust NAME` to trust one.")
+        screen.advice("No trusted hosts. Run `everloop hosts trust NAME` to trust one.")
         return
     screen.table(
         ("host", "since", "status"),

@@ -8,10 +8,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from everloop.adapters import claude_code_config
-from everloop.adapters.claude_code_config import HOST, ConfigChange, ConfigFiles
+from everloop.adapters import (
+    CLAUDE_CODE_HOST,
+    ConfigChange,
+    ConfigFiles,
+    config_files,
+    plan_install,
+    plan_uninstall,
+)
 from everloop.errors import Unavailable
 from everloop.interfaces.cli.audience import command_context
+from everloop.interfaces.cli.commands.server.hosts import WHAT_TRUST_MEANS
 from everloop.interfaces.cli.output.exit_codes import DECLINED, DONE
 from everloop.interfaces.cli.output.screen import BAD, BOLD, DIM, GOOD, NAME, Screen
 from everloop.interfaces.cli.session import USER, Session
@@ -24,17 +31,17 @@ def install(session: Session, args: Namespace) -> int:
     """Add Everloop to Claude Code's settings, or remove it; asks first, and asks about trust."""
     where = _files(args)
     if args.uninstall:
-        changes = claude_code_config.plan_uninstall(where)
+        changes = plan_uninstall(where)
     else:
         _check_mcp_installed()
-        changes = claude_code_config.plan_install(where, _command(session, args))
+        changes = plan_install(where, _command(session, args))
     if changes and not session.confirm(lambda s: _draw_diffs(s, changes), "Apply these changes?"):
         return DECLINED
     for change in changes:
         change.write()
     trusted = _is_trusted(session) if args.uninstall else _ask_trust(session, new=bool(changes))
     answer: dict[str, Any] = {
-        "host": HOST,
+        "host": CLAUDE_CODE_HOST,
         "installed": not args.uninstall,
         "changed": [str(change.path) for change in changes],
         "trusted": trusted,
@@ -52,7 +59,7 @@ def _check_mcp_installed() -> None:
 
 
 def _files(args: Namespace) -> ConfigFiles:
-    return claude_code_config.config_files(args.scope, home=Path.home(), project=Path.cwd())
+    return config_files(args.scope, home=Path.home(), project=Path.cwd())
 
 
 def _command(session: Session, args: Namespace) -> list[str]:
@@ -74,11 +81,17 @@ def _ask_trust(session: Session, *, new: bool) -> bool:
     """
     with session.open_engine() as engine:
         known = {host.host: host.trusted for host in engine.lessons.hosts()}
-        if known.get(HOST) or session.actor != USER or not (new and session.interactive):
-            return known.get(HOST, False)
-        if HOST in known or not session.confirm(_draw_trust, f"Trust {HOST}?", no="Not trusted."):
+        if (
+            known.get(CLAUDE_CODE_HOST)
+            or session.actor != USER
+            or not (new and session.interactive)
+        ):
+            return known.get(CLAUDE_CODE_HOST, False)
+        if CLAUDE_CODE_HOST in known or not session.confirm(
+            _draw_trust, f"Trust {CLAUDE_CODE_HOST}?", no="Not trusted."
+        ):
             return False
-        engine.lessons.trust(HOST, by=command_context(session))
+        engine.lessons.trust(CLAUDE_CODE_HOST, by=command_context(session))
     return True
 
 
@@ -87,16 +100,17 @@ def _is_trusted(session: Session) -> bool:
     if not session.settings.folder.exists():
         return False
     with session.open_engine() as engine:
-        return any(host.host == HOST and host.trusted for host in engine.lessons.hosts())
+        return any(
+            host.host == CLAUDE_CODE_HOST and host.trusted for host in engine.lessons.hosts()
+        )
 
 
 def _draw_trust(screen: Screen) -> None:
+    screen.paragraph("Do you trust ", (CLAUDE_CODE_HOST, NAME), " to report your feedback?")
+    screen.paragraph(WHAT_TRUST_MEANS)
     screen.paragraph(
-        "Do you trust ", (HOST, NAME), " to report your feedback? If you do, positive feedback that"
-        " it reports counts as yours for promotion, and it may activate and discard lessons and"
-        " install packs in your name. Agents that run in it can do the same. If you do not, its"
-        " reports are recorded, and only a thumbs-down has an effect.",
-    )  # fmt: skip
+        "If you do not trust it, its reports are recorded, and only a thumbs-down has an effect."
+    )
 
 
 def _draw_diffs(screen: Screen, changes: list[ConfigChange]) -> None:
@@ -117,13 +131,17 @@ def _draw(screen: Screen, changes: list[ConfigChange], args: Namespace, trusted:
         screen.paragraph((done, GOOD), str(change.path))
     if args.uninstall:
         if trusted:
-            screen.paragraph(
-                f"The host is still trusted. To change that: everloop hosts distrust {HOST}"
+            screen.advice(
+                "The host is still trusted. To change that:"
+                f" everloop hosts distrust {CLAUDE_CODE_HOST}"
             )
         return
-    again = shlex.join(["everloop", "install", HOST, "--scope", args.scope, "--uninstall"])
+    again = shlex.join(
+        ["everloop", "install", CLAUDE_CODE_HOST, "--scope", args.scope, "--uninstall"]
+    )
     screen.paragraph("To undo: ", (again, NAME))
     if not trusted:
-        screen.paragraph(
-            f"To count the feedback that it reports as yours: everloop hosts trust {HOST}"
+        screen.advice(
+            "To count the feedback that it reports as yours:"
+            f" everloop hosts trust {CLAUDE_CODE_HOST}"
         )

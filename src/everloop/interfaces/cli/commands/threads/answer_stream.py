@@ -14,16 +14,16 @@ import msgspec
 from everloop.errors import EverloopError
 from everloop.log import Fact
 from everloop.services import Services
-from everloop.thread.model.events import (
+from everloop.thread import (
     AnswerGiven,
     AnswerSaved,
+    SentMessage,
     ToolUsed,
     TurnFailed,
     TurnLeftUncertain,
     TurnStopped,
 )
-from everloop.thread.service import SentMessage
-from everloop.turns.live import LiveText
+from everloop.turns import LiveText
 
 TurnEnd = AnswerGiven | TurnStopped | TurnFailed | TurnLeftUncertain
 WAKE_S = 0.2  # a Ctrl-C just before a wait begins does not interrupt it
@@ -91,7 +91,7 @@ class AnswerStream:
             yield new
 
     def _receive(self, words: LiveText) -> None:
-        if words.turn_id == self._sent.turn_id and words.text:
+        if words.turn_id == self._sent.turn_id and words.text and not words.thought:
             self._queue.put(words)
 
     def _follow(self) -> None:

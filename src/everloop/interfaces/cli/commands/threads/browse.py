@@ -7,12 +7,13 @@ from everloop.app import Engine
 from everloop.errors import Invalid, NotFound
 from everloop.interfaces.cli.audience import (
     check_can_read_everything,
+    check_has_grant,
     command_context,
     missing_grant_notes,
 )
 from everloop.interfaces.cli.commands.memory.recall import embed_before_search
 from everloop.interfaces.cli.output.json_shapes import receipt_json
-from everloop.interfaces.cli.output.memory_items import highlight
+from everloop.interfaces.cli.output.memory_items import draw_undo, highlight
 from everloop.interfaces.cli.output.screen import (
     BOLD,
     DIM,
@@ -23,26 +24,35 @@ from everloop.interfaces.cli.output.screen import (
     styled_text,
 )
 from everloop.interfaces.cli.output.times import format_local, format_short
-from everloop.interfaces.cli.parsing.dates import parse_time
+from everloop.interfaces.cli.parsing.time_argument import parse_time
+from everloop.interfaces.cli.permissions import require_user
 from everloop.interfaces.cli.session import Session
-from everloop.memory.projections.queries import Filter
-from everloop.memory.retrieval.results import SearchQuery
-from everloop.thread.model.commands import ArchiveThread, RenameThread, RestoreThread
-from everloop.thread.queries import threads as browsing
-from everloop.thread.queries.threads import Thread, ThreadMessage
-from everloop.thread.search import MessageFilter
-from everloop.thread.search import search_messages as search_messages
-from everloop.thread.service import ThreadService
+from everloop.memory import Filter, SearchQuery
+from everloop.thread import (
+    ArchiveThread,
+    MessageFilter,
+    MessagePage,
+    PinThread,
+    RenameThread,
+    RestoreThread,
+    Thread,
+    ThreadMessage,
+    ThreadService,
+    UnpinThread,
+    list_threads,
+    messages_around,
+    search_messages,
+)
 
 SPEAKERS = {"user": ("you", BOLD), "assistant": ("assistant", NAME)}
 
 
-def list_threads(session: Session, args: Namespace) -> None:
+def show_threads(session: Session, args: Namespace) -> None:
     """List conversations, the most recently used first."""
     with session.open_for_reading() as engine:
         check_can_read_everything(session, engine)
         with engine.reading() as reader:
-            found = browsing.threads(reader, archived=args.archived)
+            found = list_threads(reader, archived=args.archived)
     session.print_result({"threads": found}, lambda screen: draw_threads(screen, session, found))
 
 
@@ -52,9 +62,7 @@ def show(session: Session, args: Namespace) -> None:
         check_can_read_everything(session, engine)
         thread = find_thread(engine, args.thread)
         with engine.reading() as reader:
-            page = browsing.messages_around(
-                reader, thread.thread_id, args.before, args.limit, "before"
-            )
+            page = messages_around(reader, thread.thread_id, args.before, args.limit, "before")
     session.print_result(
         {"thread": thread, "messages": page.messages, "earlier": page.earlier},
         lambda screen: _draw_page(screen, thread, page),
@@ -90,6 +98,35 @@ def restore(session: Session, args: Namespace) -> None:
     _change(session, args, RestoreThread)
 
 
+def pin(session: Session, args: Namespace) -> None:
+    """Pin a conversation."""
+    _change(session, args, PinThread)
+
+
+def unpin(session: Session, args: Namespace) -> None:
+    """Unpin a conversation."""
+    _change(session, args, UnpinThread)
+
+
+def delete(session: Session, args: Namespace) -> None:
+    """Delete a conversation and everything derived from it.
+
+    Raises:
+        Forbidden: not at a terminal; what a person said is theirs to delete.
+    """
+    require_user(session, "delete a conversation")
+    with session.open_engine() as engine:
+        thread = find_thread(engine, args.thread)
+        talk = ThreadService(engine.log, engine, engine.memory)
+        receipt = talk.delete(thread.thread_id, command_context(session))
+
+    def draw(screen: Screen) -> None:
+        screen.paragraph(("Deleted", GOOD), ": ", (thread.title, BOLD))
+        draw_undo(screen, [receipt.position])
+
+    session.print_result(receipt_json(receipt), draw)
+
+
 def search(session: Session, args: Namespace) -> None:
     """Search messages."""
     only = Filter(
@@ -99,6 +136,7 @@ def search(session: Session, args: Namespace) -> None:
     words = " ".join(args.words)
     question = SearchQuery(words, args.limit, args.mode, only)
     with session.open_for_reading() as engine:
+        check_has_grant(session, engine)
         embed_before_search(session, engine, question)
         thread_id = find_thread(engine, args.thread).thread_id if args.thread else ""
         where = MessageFilter(thread_id, args.role or "")
@@ -119,7 +157,7 @@ def find_thread(engine: Engine, name: str) -> Thread:
         Invalid: several conversations have this title.
     """
     with engine.reading() as reader:
-        threads = browsing.threads(reader, archived=True)
+        threads = list_threads(reader, archived=True)
     exact = [one for one in threads if one.thread_id == name]
     found = exact or [one for one in threads if one.title.casefold() == name.casefold()]
     if not found:
@@ -133,7 +171,7 @@ def find_thread(engine: Engine, name: str) -> Thread:
 def draw_threads(screen: Screen, session: Session, found: Sequence[Thread]) -> None:
     """Print conversations as a table."""
     if not found:
-        screen.paragraph("No conversations yet. Run `everloop chat` to start one.")
+        screen.advice("No conversations yet. Run `everloop chat` to start one.")
         return
     screen.table(
         ("id", "last message", "title"),
@@ -191,7 +229,7 @@ def draw_message(screen: Screen, message: ThreadMessage) -> None:
     screen.blank_line()
 
 
-def _draw_page(screen: Screen, thread: Thread, page: browsing.MessagePage) -> None:
+def _draw_page(screen: Screen, thread: Thread, page: MessagePage) -> None:
     screen.paragraph((thread.title, BOLD), (f"  {thread.thread_id}", DIM))
     screen.blank_line()
     for message in page.messages:
@@ -204,7 +242,7 @@ def _draw_page(screen: Screen, thread: Thread, page: browsing.MessagePage) -> No
 def _change(
     session: Session,
     args: Namespace,
-    command: type[RenameThread] | type[ArchiveThread] | type[RestoreThread],
+    command: type[RenameThread | ArchiveThread | RestoreThread | PinThread | UnpinThread],
     *more: str,
 ) -> None:
     with session.open_engine() as engine:

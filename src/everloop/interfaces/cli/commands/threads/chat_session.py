@@ -10,10 +10,17 @@ from everloop.interfaces.cli.output.escape import escape_controls
 from everloop.interfaces.cli.output.screen import BOLD, DIM, NAME, WARNING
 from everloop.interfaces.cli.session import Session
 from everloop.services import Services
-from everloop.thread.model.events import AnswerGiven, TurnFailed, TurnStopped
-from everloop.thread.queries import threads
-from everloop.thread.queries.threads import ThreadMessage
-from everloop.thread.service import OutgoingMessage, SentMessage
+from everloop.thread import (
+    CUT_HINT,
+    AnswerGiven,
+    OutgoingMessage,
+    SentMessage,
+    ThreadMessage,
+    TurnFailed,
+    TurnStopped,
+    find_thread,
+    newest_messages,
+)
 
 DEVICE = "terminal"
 LAST_DAY = timedelta(days=1)
@@ -80,7 +87,7 @@ class ChatSession:
     def history(self, limit: int = HISTORY_MAX) -> list[ThreadMessage]:
         """The last messages of the conversation."""
         with self.running.engine.reading() as reader:
-            return list(threads.newest_messages(reader, self.thread_id, limit).messages)
+            return list(newest_messages(reader, self.thread_id, limit).messages)
 
     def _show(self, stream: AnswerStream, sent: SentMessage) -> None:
         pieces = stream.pieces()
@@ -104,6 +111,10 @@ class ChatSession:
 
     def _ended(self, end: TurnEnd) -> None:
         match end:
+            case AnswerGiven(finish="length"):
+                self.session.screen.paragraph(
+                    (f"Cut off. {CUT_HINT} /continue gets the rest.", WARNING)
+                )
             case AnswerGiven():
                 self.write("\n")
             case TurnStopped():
@@ -118,7 +129,7 @@ class ChatSession:
         """Print the title and the messages of the last day."""
         screen = self.session.screen
         with self.running.engine.reading() as reader:
-            thread = threads.thread(reader, self.thread_id)
+            thread = find_thread(reader, self.thread_id)
         screen.paragraph((thread.title, BOLD), (f"  {self.thread_id}", NAME))
         since = self.session.now - LAST_DAY
         recent = [one for one in messages if one.said_at >= since and not one.hidden][
@@ -127,7 +138,7 @@ class ChatSession:
         for message in recent:
             draw_message(screen, message)
         if len(messages) > len(recent):
-            screen.paragraph((f"For older messages: everloop threads show {self.thread_id}", DIM))
+            screen.advice((f"For older messages: everloop threads show {self.thread_id}", DIM))
         screen.paragraph(("/help lists the commands; Ctrl-D quits.", DIM))
 
     def write(self, text: str) -> None:

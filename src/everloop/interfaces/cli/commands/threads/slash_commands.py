@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from everloop.adapters.models.discovery import choose_model
+from everloop.adapters import choose_model
 from everloop.app import Engine
 from everloop.errors import Invalid
 from everloop.interfaces.cli.commands.threads.browse import (
@@ -19,11 +19,8 @@ from everloop.interfaces.cli.output.escape import one_line
 from everloop.interfaces.cli.output.memory_items import draw_undo
 from everloop.interfaces.cli.output.screen import BOLD, DIM, GOOD, NAME, WARNING
 from everloop.log import Impact
-from everloop.memory.retrieval.results import SearchQuery
-from everloop.thread.background import local_today
-from everloop.thread.pyramid.timeline import zoom_window
-from everloop.thread.queries import threads
-from everloop.thread.queries.threads import ThreadMessage
+from everloop.memory import SearchQuery
+from everloop.thread import ThreadMessage, list_threads, local_today, zoom_window
 
 LINE_WIDTH = 100
 FOUND_MAX = 20
@@ -47,6 +44,7 @@ class SlashCommands:
             "new": ("TITLE", "start a conversation", self._new),
             "search": ("WORDS", "search messages", self._search),
             "again": ("", "get another answer to the last message", self._again),
+            "continue": ("", "get the rest of an answer that was cut", self._continue),
             "rewind": ("[N]", "go back N messages (default: 2)", self._rewind),
             "undo": ("", "undo the last rewind", self._undo),
             "retract": ("[N]", "delete the Nth message from the end (default: 1)", self._retract),
@@ -80,7 +78,7 @@ class SlashCommands:
 
     def _threads(self, _: str) -> None:
         with self._engine.reading() as reader:
-            found = threads.threads(reader)
+            found = list_threads(reader)
         draw_threads(self._screen, self._chat.session, found)
 
     def _thread(self, name: str) -> None:
@@ -101,6 +99,11 @@ class SlashCommands:
     def _again(self, _: str) -> None:
         last = self._messages(1)[-1]
         self._chat.show_answer(self._chat.running.talk.regenerate(last.message_id, self._chat.by))
+
+    def _continue(self, _: str) -> None:
+        last = self._messages(1)[-1]
+        talk = self._chat.running.talk
+        self._chat.show_answer(talk.continue_answer(last.message_id, self._chat.by))
 
     def _rewind(self, number: str) -> None:
         back = _number(number, 2)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from everloop.adapters.exports.open_export import OpenedExport, open_export
-from everloop.adapters.files.store import CopyResult, FileStore
+from everloop.adapters import CopyResult, FileStore, OpenedExport, open_export
 from everloop.app import Engine
 from everloop.errors import Forbidden
 from everloop.import_jobs import ImportJobs
@@ -29,17 +28,19 @@ from everloop.interfaces.cli.output.screen import (
 )
 from everloop.interfaces.cli.output.times import format_with_age
 from everloop.interfaces.cli.session import USER, Session
-from everloop.thread.background import CLAIM, RememberMessagesTask
-from everloop.thread.model.events import Attachment
-from everloop.thread.transfer.export_threads import (
+from everloop.thread import (
+    MEMORY_CLAIM,
+    Attachment,
+    ImportResult,
+    ParsedChat,
     PutFile,
+    RememberMessagesTask,
     attachment_path,
     export_file_name,
     export_thread,
+    import_history,
     threads_to_export,
 )
-from everloop.thread.transfer.import_threads import ImportResult, import_history
-from everloop.thread.transfer.parsed_export import ParsedChat
 
 NAMES = {
     "claude": "Claude data export",
@@ -143,7 +144,7 @@ def _import(session: Session, engine: Engine, path: Path, *, into_home: bool) ->
     by = command_context(session)
     with session.progress("importing, in bytes") as progress:
         done = jobs.import_file(path, into_home=into_home, by=by, progress=progress)
-    claim = engine.log.claim(CLAIM)
+    claim = engine.log.claim(MEMORY_CLAIM)
     if claim is not None:  # else a running server adds it to memory
         with claim:
             session.error_screen.paragraph(("Adding to memory …", DIM))

@@ -6,7 +6,7 @@ import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
 from everloop.errors import Invalid
-from everloop.interfaces.cli.parsing.dates import parse_position_or_time, parse_time
+from everloop.interfaces.cli.parsing.time_argument import parse_position_or_time, parse_time
 
 NOW = datetime(2026, 11, 17, 15, 30, tzinfo=UTC)
 

@@ -8,9 +8,7 @@ from datetime import UTC, datetime, timedelta
 from dateutil.relativedelta import relativedelta
 
 from everloop.errors import Invalid
-from everloop.memory.time_query.english import day_first_reading
-from everloop.memory.time_query.expressions import find_dates, parse_ago
-from everloop.memory.time_query.intervals import midnight
+from everloop.memory import day_first_reading, find_dates, midnight, parse_ago
 
 DATE_FORM = "0000-00-00"
 YEAR_MIN, YEAR_MAX = 2, 9998  # safe in every time zone, also plus one day

@@ -1,0 +1,1 @@
+"""Commands of workers and the inbox."""

@@ -1,0 +1,228 @@
+"""`everloop work` and `everloop tasks`: start a task, look at it, retry, cancel, steer."""
+
+import shlex
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from everloop.interfaces.cli.audience import check_can_read_everything, command_context
+from everloop.interfaces.cli.commands.workers.automation import set_schedule
+from everloop.interfaces.cli.output.screen import BAD, DIM, GOOD, NAME, WARNING, Screen, styled_text
+from everloop.interfaces.cli.output.times import format_with_age
+from everloop.interfaces.cli.session import USER, Session
+from everloop.workers import (
+    CLUSTER_RUNNER,
+    Grants,
+    TaskLimits,
+    TaskSpec,
+    TaskView,
+    Workspace,
+    WorkspaceKind,
+    describe_check_files,
+)
+
+COLOURS = {"failed": BAD, "uncertain": BAD, "waiting": WARNING, "planned": WARNING, "done": GOOD}
+
+
+def work(session: Session, args: Namespace) -> None:
+    """Start a task; without a terminal it is proposed, and waits for you in the inbox."""
+    with session.open_engine() as engine:
+        service = engine.workers
+        spec = _spec(args, service.settings.limits)
+        if args.every or args.at:
+            set_schedule(session, engine, args, spec)
+            return
+        start = session.actor == USER and not args.propose
+        done = service.propose(spec, command_context(session), start=start)
+    word = "Started" if start else "Proposed; it starts when you say so in the inbox"
+
+    def draw(screen: Screen) -> None:
+        screen.paragraph((word, GOOD), ": ", (done.task.task_id, NAME), f" {done.task.spec.title}")
+        screen.paragraph(
+            ("It runs while `everloop serve` does. `everloop tasks` shows where it stands.", DIM)
+        )
+
+    session.print_result(_document(done), draw)
+
+
+def list_tasks(session: Session, args: Namespace) -> None:
+    """List tasks by where they stand."""
+    with session.open_for_reading() as engine:
+        check_can_read_everything(session, engine)
+        board = engine.workers.board(args.limit)
+    groups = {
+        "Proposed": board.proposed,
+        "At work": board.active,
+        "Waiting for you": board.waiting,
+        "In review": board.review,
+        "Ended": board.ended,
+    }
+
+    def draw(screen: Screen) -> None:
+        for title, found in groups.items():
+            _draw_group(screen, session, title, found)
+        if not any(groups.values()):
+            screen.paragraph('No tasks yet. Start one: everloop work "…"')
+
+    document = {
+        name: [_document(one) for one in found]
+        for name, found in msgspec.structs.asdict(board).items()
+    }
+    session.print_result(document, draw)
+
+
+def show(session: Session, args: Namespace) -> None:
+    """Show one task with what it claims, the verdict and the end of its transcript."""
+    with session.open_for_reading() as engine:
+        check_can_read_everything(session, engine)
+        found = engine.workers.find(args.task)
+        parts = engine.workers.transcript(args.task)
+        diff = engine.workers.diff(args.task) if args.diff else ""
+    entries = [entry for part in parts for entry in part.entries]
+    document = {
+        **_document(found),
+        "transcript": entries,
+        **({"diff": diff} if args.diff else {}),
+    }
+
+    def draw(screen: Screen) -> None:
+        _draw(screen, found)
+        for entry in entries:
+            label = f"{entry.name or entry.kind}: " if entry.kind != "output" else ""
+            screen.paragraph((label, DIM), entry.text.rstrip("\n"))
+        if diff:
+            screen.paragraph(diff)
+
+    session.print_result(document, draw)
+
+
+def start(session: Session, args: Namespace) -> None:
+    """Start a proposed task."""
+    with session.open_engine() as engine:
+        done = engine.workers.start(args.task, command_context(session), skip_plan=args.skip_plan)
+    _print_change(session, done)
+
+
+def retry(session: Session, args: Namespace) -> None:
+    """Try the last step of a task again."""
+    with session.open_engine() as engine:
+        done = engine.workers.retry(args.task, command_context(session))
+    _print_change(session, done)
+
+
+def cancel(session: Session, args: Namespace) -> None:
+    """End a task and everything it runs."""
+    with session.open_engine() as engine:
+        done = engine.workers.cancel(args.task, command_context(session))
+    _print_change(session, done)
+
+
+def steer(session: Session, args: Namespace) -> None:
+    """Send the agent a message while it works."""
+    with session.open_engine() as engine:
+        done = engine.workers.steer(args.task, args.text, command_context(session))
+    _print_change(session, done)
+
+
+def _spec(args: Namespace, limits: TaskLimits) -> TaskSpec:
+    command = tuple(args.command)
+    in_cluster = args.runner == CLUSTER_RUNNER
+    brief = "" if command else args.what
+    title = args.what or shlex.join(command)
+    kind: WorkspaceKind = "worktree" if args.repository else "folder" if args.folder else "scratch"
+    where = args.repository or args.folder
+    return TaskSpec(
+        " ".join(title.split())[:200],
+        brief,
+        "command" if command and not in_cluster else args.runner,
+        command,
+        tuple(shlex.split(args.check)) if args.check else (),
+        args.plan,
+        workspace=Workspace(
+            kind, str(Path(where).expanduser().resolve()) if where else "", args.base
+        ),
+        limits=limits,
+        grants=Grants(network=args.network, sandbox=args.sandbox),
+    )
+
+
+def _document(view: TaskView) -> dict[str, object]:
+    task = view.task
+    return {
+        "task_id": task.task_id,
+        "title": task.spec.title,
+        "runner": task.spec.runner,
+        "state": task.state,
+        "step": task.step,
+        "attempts": task.attempts,
+        "cancelling": task.cancelling,
+        "plan": task.plan,
+        "claim": task.claim,
+        "verdict": task.verdict,
+        "reason": task.reason,
+        "cost_usd": task.cost_usd,
+        "tokens": task.tokens,
+        "requests": list(task.requests),
+        "proposed_by": view.proposed_by,
+        "proposed_at": view.proposed_at,
+        "changed_at": view.changed_at,
+    }
+
+
+def _draw_group(screen: Screen, session: Session, title: str, found: Sequence[TaskView]) -> None:
+    if not found:
+        return
+    screen.paragraph((title, NAME))
+    if not screen.wide:  # an id and a title do not fit beside each other
+        for one in found:
+            state = one.task.state
+            screen.paragraph(one.task.spec.title, (f"  {state}", COLOURS.get(state, "")))
+            screen.paragraph((f"  {one.task.task_id}", DIM))
+        return
+    screen.table(
+        ("id", "state", "changed", "title"),
+        [
+            (
+                styled_text((one.task.task_id, DIM)),
+                styled_text((one.task.state, COLOURS.get(one.task.state, ""))),
+                format_with_age(one.changed_at, session.now),
+                one.task.spec.title,
+            )
+            for one in found
+        ],
+    )
+
+
+def _draw(screen: Screen, view: TaskView) -> None:
+    task = view.task
+    screen.paragraph((task.spec.title, NAME), (f"  {task.task_id}", DIM))
+    verdict = task.verdict
+    screen.fields(
+        [
+            ("state", f"{task.state}{' (cancelling)' if task.cancelling else ''}"),
+            ("reason", task.reason),
+            ("spent", f"${task.cost_usd:.2f}, {task.tokens:,} tokens" if task.tokens else ""),
+            ("worker says", task.claim),
+            (
+                "check",
+                f"{verdict.command}: {'passed' if verdict.passed else 'failed'}"
+                f" (exit code {verdict.exit_code})"
+                if verdict
+                else "",
+            ),
+            ("check files", describe_check_files(verdict.check_files) if verdict else ""),
+        ]
+    )
+
+
+def _print_change(session: Session, view: TaskView) -> None:
+    task = view.task
+    state = "cancelling" if task.cancelling else task.state
+    session.print_result(
+        _document(view),
+        lambda screen: screen.paragraph(
+            ("Done", GOOD), ": ", (task.task_id, NAME), f" is {state}. {task.spec.title}"
+        ),
+    )
