@@ -1,6 +1,7 @@
 """`everloop serve` as a separate process on loopback."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -11,29 +12,42 @@ from pathlib import Path
 import httpx
 
 WAIT_S = 60.0
+PROGRAM = (sys.executable, "-m", "everloop")
 
 
 class ServerProcess:
-    """A running `everloop serve` process."""
+    """A running `everloop serve` process, started at a terminal unless `alone`."""
 
-    def __init__(self, home: Path, environment: dict[str, str], *words: str) -> None:
+    def __init__(
+        self,
+        home: Path,
+        environment: dict[str, str],
+        *words: str,
+        alone: bool = False,
+        program: tuple[str, ...] = PROGRAM,
+    ) -> None:
+        self._typing, terminal = pty.openpty()
         self._process = subprocess.Popen(  # noqa: S603 - our own programme, fixed options
-            [sys.executable, "-m", "everloop", "--home", str(home), "serve", "--port", "0", *words],
+            [*program, "--home", str(home), "serve", "--port", "0", *words],
             env={**os.environ, **environment},  # noqa: TID251 - handed on, not read
+            stdin=subprocess.DEVNULL if alone else terminal,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
+        os.close(terminal)
         self.said: list[str] = []
-        self.url, self.code = self._read_link()
+        self.url, self.code = self._read_link(alone=alone)
 
-    def _read_link(self) -> tuple[str, str]:
+    def _read_link(self, *, alone: bool) -> tuple[str, str]:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self.said.append(line)
             address, found, code = line.strip().partition("/#pair=")
             if found:
                 return address, code
+            if alone and len(self.said) > 1:
+                return self.said[0].removeprefix("Everloop is at ").strip(), ""
         raise AssertionError("".join(self.said) + self._process.communicate()[1])
 
     def kill(self) -> None:
@@ -55,14 +69,19 @@ class ServerProcess:
         """Kill it if it still runs."""
         if self._process.poll() is None:
             self.kill()
+        os.close(self._typing)
 
 
 @contextmanager
 def server_process(
-    home: Path, environment: dict[str, str], *words: str
+    home: Path,
+    environment: dict[str, str],
+    *words: str,
+    alone: bool = False,
+    program: tuple[str, ...] = PROGRAM,
 ) -> Generator[ServerProcess]:
     """Run a server process and kill it afterwards."""
-    server = ServerProcess(home, environment, *words)
+    server = ServerProcess(home, environment, *words, alone=alone, program=program)
     try:
         yield server
     finally:
@@ -81,12 +100,13 @@ def with_model(url: str) -> dict[str, str]:
 
 
 @contextmanager
-def signed_in(server: ServerProcess, cookies: httpx.Cookies) -> Generator[httpx.Client]:
-    """A client signed in with the printed link, whose cookie is kept."""
-    with httpx.Client(
-        base_url=server.url, cookies=cookies, timeout=WAIT_S, trust_env=False
-    ) as client:
-        if not len(cookies):
-            client.post("/api/session", json={"code": server.code}).raise_for_status()
-            cookies.update(client.cookies)
+def signed_in(server: ServerProcess, kept: dict[str, str]) -> Generator[httpx.Client]:
+    """A client signed in with the printed link, whose cookie and key are kept."""
+    with httpx.Client(base_url=server.url, timeout=WAIT_S, trust_env=False) as client:
+        if not kept:
+            answer = client.post("/api/session", json={"code": server.code}).raise_for_status()
+            (name, value), key = next(iter(client.cookies.items())), answer.json()["key"]
+            kept |= {"cookie": f"{name}={value}", "x-everloop-key": key}
+        client.cookies.clear()
+        client.headers.update(kept)
         yield client

@@ -15,7 +15,8 @@ import uvicorn
 from everloop.access import credentials
 from everloop.app import USER, Engine
 from everloop.interfaces.http.app import build_application
-from everloop.interfaces.http.security.middleware import COOKIE_NAME, SecurityRules
+from everloop.interfaces.http.security.connections import server_config
+from everloop.interfaces.http.security.middleware import COOKIE_NAME, SecurityRules, instance_of
 from everloop.interfaces.http.streaming.broadcast import Broadcast
 from everloop.memory.settings import MemorySettings
 from everloop.serve import mount_factories
@@ -67,6 +68,18 @@ class Served:
         self.port = port
         self.url = f"http://127.0.0.1:{port}"
 
+    @property
+    def cookie_name(self) -> str:
+        """The name of its session cookie."""
+        return f"{COOKIE_NAME}_{instance_of(self.engine.log.file.path)}"
+
+    def headers(self, credential: credentials.Credential) -> dict[str, str]:
+        """What a browser sends that has this credential."""
+        return {
+            "cookie": f"{self.cookie_name}={credential.cookie}",
+            "x-everloop-key": credential.key,
+        }
+
     def code(self, lives_s: int = 600) -> str:
         """A new pairing code."""
         engine = self.engine
@@ -77,7 +90,7 @@ class Served:
     def credential(self, name: str = "a test") -> credentials.Credential:
         """The credential of a newly paired device."""
         engine = self.engine
-        return credentials.pair(engine, engine.world, name, way="code", via=self.code())
+        return credentials.pair_device(engine, engine.world, name, way="code", via=self.code())
 
     @cached_property
     def _own_credential(self) -> credentials.Credential:
@@ -91,10 +104,11 @@ class Served:
 
     @contextmanager
     def client(self, credential: credentials.Credential | None = None) -> Generator[httpx.Client]:
-        """A signed-in client with a session cookie, like a browser."""
+        """A signed-in client with a session cookie and its key, like a browser."""
         known = credential or self._own_credential
         with self.stranger() as client:
-            client.cookies.set(COOKIE_NAME, known.text)
+            client.cookies.set(self.cookie_name, known.cookie)
+            client.headers["x-everloop-key"] = known.key
             yield client
 
 
@@ -160,8 +174,13 @@ def served(
         app = build_application(running, rules, broadcast, inside)
         running.turns.start()
         running.imports.start()
-        config = uvicorn.Config(
-            app, host="127.0.0.1", port=0, log_level="warning", timeout_graceful_shutdown=5
+        config = server_config(
+            app,
+            chosen.serve,
+            own_logs=chosen.observe.logs != "off",
+            host="127.0.0.1",
+            port=0,
+            timeout_graceful_shutdown=5,
         )
         server = Server(config, broadcast)
         thread = threading.Thread(target=server.run, daemon=True)

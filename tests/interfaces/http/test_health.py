@@ -1,6 +1,10 @@
 """The health check."""
 
-from tests.interfaces.http.serving import Served
+from pathlib import Path
+from shutil import disk_usage
+
+from tests.interfaces.http.serving import Served, served
+from tests.mounted import mounted
 
 from everloop.errors import Unavailable
 
@@ -16,3 +20,17 @@ def test_a_background_failure_makes_health_not_ok_without_details(
         answer = client.get("/api/health")
     assert (answer.status_code, answer.json()["ok"]) == (200, False)
     assert "secret" not in answer.text
+
+
+def test_health_is_not_ok_while_the_disk_is_full(tmp_path: Path) -> None:
+    with (
+        mounted(tmp_path / "disk", 64) as disk,
+        served(disk) as server,
+        server.stranger() as client,
+    ):
+        assert client.get("/api/health").json()["ok"] is True
+        full = disk / "full"
+        full.write_bytes(bytes(disk_usage(disk).free))
+        assert client.get("/api/health").json()["ok"] is False
+        full.unlink()
+        assert client.get("/api/health").json()["ok"] is True

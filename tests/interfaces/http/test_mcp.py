@@ -17,7 +17,6 @@ from everloop.access import credentials
 from everloop.access.commands import RevokeDevice
 from everloop.app import USER, Engine
 from everloop.errors import Forbidden, Invalid
-from everloop.interfaces.http.security.middleware import COOKIE_NAME
 from everloop.interfaces.mcp.server import make_tool_context
 from everloop.log import Context
 
@@ -124,7 +123,7 @@ def test_a_request_without_a_valid_credential_is_refused(
             "foreign": {"authorization": f"Bearer {_twisted(_token(elsewhere))}"},
             "expired": _bearer(token),
             "revoked": _bearer(token),
-            "cookie": {"cookie": f"{COOKIE_NAME}=dev-1.nothing"},
+            "cookie": {"cookie": f"{server.cookie_name}=dev-1.nothing"},
         }[bring]
         if bring == "expired":
             server.stage.clock.tick(seconds=YEAR_S + 1)

@@ -14,7 +14,9 @@ from tests.adapters.models.fake_services import Asked, FakeService, Reply, fake_
 from tests.interfaces.http.process import ServerProcess, server_process, signed_in, with_model
 from tests.interfaces.http.serving import frames
 
-from everloop.errors import Forbidden, Unavailable
+from everloop.access.credentials import load_access
+from everloop.app import Engine
+from everloop.errors import Forbidden, Invalid, Unavailable
 from everloop.interfaces.http.entry import serve
 from everloop.interfaces.http.server import apply_options, browser_url, security_rules
 from everloop.settings import ServeSettings
@@ -31,7 +33,7 @@ def test_shutdown_closes_streams_and_saves_the_partial_answer(tmp_path: Path) ->
     with (
         fake_service(stalls) as model,
         server_process(tmp_path, with_model(model.url)) as server,
-        signed_in(server, httpx.Cookies()) as client,
+        signed_in(server, dict[str, str]()) as client,
     ):
         with client.stream("GET", "/api/stream") as stream:
             client.post("/api/threads/home/messages", json={"text": "Hello?"})
@@ -44,7 +46,7 @@ def test_shutdown_closes_streams_and_saves_the_partial_answer(tmp_path: Path) ->
         assert (code, complaints) == (0, "")
         with (
             server_process(tmp_path, with_model(model.url)) as again,
-            signed_in(again, httpx.Cookies()) as later,
+            signed_in(again, dict[str, str]()) as later,
         ):
             page = later.get("/api/threads/home/messages").json()
     assert [(one["text"], one["state"]) for one in page["messages"]] == [
@@ -59,7 +61,7 @@ def test_a_kill_at_any_moment_loses_and_duplicates_no_message(
     tmp_path: Path, soaking: bool
 ) -> None:
     rounds = 30 if soaking else 4
-    chance, cookies, taken = SeededRandom(7), httpx.Cookies(), list[str]()
+    chance, cookies, taken = SeededRandom(7), dict[str, str](), list[str]()
     with fake_service(LONG) as model:
         for number in range(rounds):
             with (
@@ -145,6 +147,21 @@ def test_startup_prints_the_address_and_a_pairing_link_and_nothing_else(tmp_path
             assert "server" not in client.get("/api/health").headers
 
 
+@pytest.mark.promise("P-TRUST-3")
+def test_without_a_terminal_no_link_is_printed_and_no_code_is_made(tmp_path: Path) -> None:
+    with (
+        fake_service() as model,
+        server_process(tmp_path, with_model(model.url), alone=True) as server,
+    ):
+        assert server.said == [
+            f"Everloop is at {server.url}\n",
+            "To sign in, run `everloop pair` at a terminal.\n",
+        ]
+        assert server.ask_to_end()[0] == 0
+    with Engine.open(tmp_path) as engine:
+        assert load_access(engine.log).codes == {}
+
+
 def test_a_server_reachable_by_phones_prints_a_qr_code(tmp_path: Path) -> None:
     named = {"EVERLOOP_SERVE_SECURE": "true", "EVERLOOP_SERVE_HOSTS": "loop.example"}
     with (
@@ -162,8 +179,16 @@ def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
         asked = Namespace(
             home=str(tmp_path), tenant="local", address=None, lan=False, port=_port(model.url)
         )
-        with pytest.raises(Unavailable, match="cannot listen"):
+        with pytest.raises(Unavailable, match=r"^port \d+ is already in use$"):
             serve(asked)
+
+
+def test_a_port_that_does_not_exist_is_reported() -> None:
+    with pytest.raises(Invalid, match=r"^99999 is not a port$") as refused:
+        apply_options(ServeSettings(), Namespace(address=None, port=99_999, lan=False))
+    assert "0 takes any free port" in refused.value.hint
+    with pytest.raises(Invalid, match=r"^-1 is not a port$"):
+        apply_options(ServeSettings(port=-1), Namespace(address=None, port=None, lan=False))
 
 
 def test_it_listens_on_the_network_only_if_the_command_line_says_so() -> None:

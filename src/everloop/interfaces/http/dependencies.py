@@ -7,8 +7,13 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
-from everloop.access.credentials import load_access
-from everloop.access.state import Device
+from everloop.access import (
+    Device,
+    authenticate_device,
+    authenticate_ticket,
+    issue_ticket,
+    load_access,
+)
 from everloop.app import Engine
 from everloop.interfaces.http.security.middleware import SecurityRules
 from everloop.interfaces.http.security.rate_limit import PasskeyChallenges, SignInRateLimit
@@ -17,6 +22,7 @@ from everloop.log import Context
 from everloop.services import Services
 
 DAY_S = 86_400
+CLOCK_TOLERANCE_US = DAY_S * 1_000_000  # nodes may differ; a device of a later future is refused
 
 
 class Dependencies:
@@ -35,16 +41,32 @@ class Dependencies:
         """The engine."""
         return self.running.engine
 
-    @property
-    def oldest_valid_pairing_us(self) -> int:
-        """Devices paired before this time have expired and must pair again."""
-        lives_s = self.running.settings.serve.device_lives_days * DAY_S
-        return self.engine.world.clock.now_us() - lives_s * 1_000_000
+    def by_credential(self, text: str) -> Device | None:
+        """The device with this whole credential."""
+        return self._current(authenticate_device(self.engine.log, text))
+
+    def by_ticket(self, cookie: str, ticket: str) -> Device | None:
+        """The device with this cookie and a ticket made for it."""
+        now_us = self.engine.world.clock.now_us()
+        return self._current(authenticate_ticket(self.engine.log, cookie, ticket, now_us))
+
+    def ticket(self, device: Device, cookie: str) -> str:
+        """A ticket for the links of a browser with this cookie; empty without one."""
+        return issue_ticket(device, cookie, self.engine.world.clock.now_us()) if cookie else ""
 
     def is_authorised(self, device_id: str) -> bool:
         """Whether a device is still authorised: neither revoked nor expired."""
         device = load_access(self.engine.log).devices.get(device_id)
-        return device is not None and device.since_us >= self.oldest_valid_pairing_us
+        return self._current(device) is not None
+
+    def is_expired(self, device: Device) -> bool:
+        """Whether a device must pair again: it is too old, or paired while the clock was wrong."""
+        lives_us = self.running.settings.serve.device_lives_days * DAY_S * 1_000_000
+        age_us = self.engine.world.clock.now_us() - device.since_us
+        return not -CLOCK_TOLERANCE_US <= age_us <= lives_us
+
+    def _current(self, device: Device | None) -> Device | None:
+        return None if device is None or self.is_expired(device) else device
 
 
 async def current_dependencies(request: Request) -> Dependencies:

@@ -1,5 +1,6 @@
 """Runs the HTTP server (uvicorn) over an engine and its background services until a signal."""
 
+import errno
 import ipaddress
 import signal
 import socket
@@ -12,12 +13,13 @@ import msgspec
 import segno
 import uvicorn
 
-from everloop.access import credentials
-from everloop.adapters.network import lan_address
+from everloop.access import make_pairing_code
+from everloop.adapters import lan_address
 from everloop.app import USER, Engine
-from everloop.errors import Forbidden, Unavailable
+from everloop.errors import Forbidden, Invalid, Unavailable
 from everloop.interfaces.http.app import build_application
 from everloop.interfaces.http.mounts import MountedApp
+from everloop.interfaces.http.security.connections import server_config
 from everloop.interfaces.http.security.middleware import LOOPBACK_HOSTS, SecurityRules
 from everloop.interfaces.http.streaming.broadcast import Broadcast
 from everloop.services import Services
@@ -25,6 +27,7 @@ from everloop.settings import ServeSettings, Settings, load
 
 ALL_INTERFACES = ("0.0.0.0", "::")  # noqa: S104 - only on request
 SHUTDOWN_TIMEOUT_S = 3
+PORT_MAX = 65_535
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -43,11 +46,10 @@ def serve(asked: Namespace, annexes: Sequence[MountFactory] = ()) -> int:
         rules, beat_s = security_rules(place), settings.serve.beat_s
         broadcast = Broadcast(engine.log, running.turns.live, beat_s=beat_s)
         mounted = [make(engine, settings, rules.hosts) for make in annexes]
-        config = uvicorn.Config(
+        config = server_config(
             build_application(running, rules, broadcast, mounted),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
+            place,
+            own_logs=settings.observe.logs != "off",
             timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
         )
         port = listener.getsockname()[1]
@@ -60,10 +62,15 @@ def apply_options(place: ServeSettings, asked: Namespace) -> ServeSettings:
     """The settings with the command line's address and port.
 
     Raises:
+        Invalid: there is no such port.
         Forbidden: the settings alone would expose the server to the network.
     """
     host = asked.address or ("0.0.0.0" if asked.lan else place.host)  # noqa: S104 - `--lan`
     port = place.port if asked.port is None else asked.port
+    if not 0 <= port <= PORT_MAX:
+        raise Invalid(
+            f"{port} is not a port", hint=f"Use a number up to {PORT_MAX}; 0 takes any free port."
+        )
     if not is_loopback(host) and not (asked.address or asked.lan):
         raise Forbidden(
             f"the settings would open the server to the network, on {host}",
@@ -79,6 +86,8 @@ def security_rules(place: ServeSettings) -> SecurityRules:
         hosts=tuple(dict.fromkeys((*LOOPBACK_HOSTS, *own, *place.host_names))),
         body_bytes_max=place.body_bytes_max,
         import_bytes_max=place.import_bytes_max,
+        sign_in_bytes_max=place.sign_in_bytes_max,
+        head_wait_s=place.head_wait_s,
         secure=place.secure,
     )
 
@@ -110,14 +119,24 @@ def _bind(place: ServeSettings) -> socket.socket:
     try:
         return socket.create_server((bare, place.port), family=family, backlog=2048)
     except OSError as problem:
+        if problem.errno == errno.EADDRINUSE:
+            raise Unavailable(
+                f"port {place.port} is already in use",
+                hint="Stop the program that uses it, or take a free port: everloop serve --port 0",
+            ) from problem
         raise Unavailable(
-            f"cannot listen on {place.host}, port {place.port}: {problem.strerror}",
-            hint="Use any free port: everloop serve --port 0",
+            f"cannot listen on {place.host}, port {place.port}: {_reason(problem)}",
+            hint="Choose another address or port: everloop serve --host ADDRESS --port PORT",
         ) from problem
 
 
+def _reason(problem: OSError) -> str:
+    """The system's own sentence, without what Python adds to it."""
+    return (problem.strerror or str(problem)).partition(" (while")[0]
+
+
 class _Server(uvicorn.Server):
-    """A uvicorn server that prints its pairing link and closes event streams before shutdown."""
+    """A uvicorn server that prints how to sign in and closes event streams before shutdown."""
 
     def __init__(
         self, config: uvicorn.Config, engine: Engine, broadcast: Broadcast, place: ServeSettings
@@ -136,7 +155,7 @@ class _Server(uvicorn.Server):
                 signal.signal(one, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then print the address and a pairing link."""
+        """Start, then print the address and, at a terminal, a pairing link."""
         await super().startup(sockets)
         if self.started:
             self._announce()
@@ -147,11 +166,19 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _announce(self) -> None:
+        """Print the address, and a link that signs in as the user if one sits at a terminal.
+
+        A script or an agent's shell that starts a server, and whoever reads the log of a service,
+        gets none: `everloop pair` gives one to the user.
+        """
         engine, place = self._engine, self._place
+        if sys.stdin is None or not sys.stdin.isatty():  # a service may have none
+            sys.stdout.write(f"Everloop is at {browser_url(place)}\n")
+            sys.stdout.write("To sign in, run `everloop pair` at a terminal.\n")
+            sys.stdout.flush()
+            return
         lives_s = place.code_lives_s
-        code = credentials.make_pairing_code(
-            engine.log, engine, engine.world, USER, lives_s=lives_s
-        )
+        code = make_pairing_code(engine.log, engine, engine.world, USER, lives_s=lives_s)
         address = browser_url(place)
         link = f"{address}/#pair={code}"
         sys.stdout.write(f"Everloop is at {address}\n")

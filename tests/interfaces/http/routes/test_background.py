@@ -1,6 +1,10 @@
 """Background tasks and jobs over HTTP."""
 
-from tests.interfaces.http.serving import Served
+from pathlib import Path
+
+from tests.interfaces.http.serving import Served, send_and_wait, served
+
+from everloop.errors import ModelFailed
 
 
 def test_tasks_and_jobs_are_listed_with_their_state(server: Served) -> None:
@@ -15,3 +19,26 @@ def test_tasks_and_jobs_are_listed_with_their_state(server: Served) -> None:
         (job,) = client.get("/api/background").json()["jobs"]
         assert (job["kind"], job["title"], job["state"]) == ("import", "a.jsonl", "done")
         assert job["done"] == job["total"] == len(line)
+
+
+def test_the_health_report_names_a_model_error_with_its_next_step(tmp_path: Path) -> None:
+    away = ModelFailed("the model is away", hint="Start Ollama.")
+    with served(tmp_path, [away]) as server, server.client() as client:
+        before = client.get("/api/health/report").json()
+        topics = {one["topic"] for one in before["findings"]}
+        assert {"jobs", "model errors", "backup", "disk"} <= topics
+        send_and_wait(client, "Hello.")
+        told = client.get("/api/health/report").json()
+    (found,) = [one for one in told["findings"] if one["topic"] == "model errors"]
+    assert (found["verdict"], found["next_step"]) == ("attention", "Start Ollama.")
+    assert "the model is away" in found["words"]
+    assert told["problems"] == before["problems"] + 1
+    assert {"answers", "workers", "jobs", "inbox"} <= {one["name"] for one in told["queues"]}
+
+
+def test_the_health_report_needs_a_credential_and_the_health_check_tells_nothing(
+    server: Served,
+) -> None:
+    with server.stranger() as client:
+        assert client.get("/api/health/report").status_code == 401
+        assert set(client.get("/api/health").json()) == {"ok", "version"}

@@ -7,6 +7,8 @@ import pytest
 from tests.interfaces.http.serving import Served, frames, send_and_wait, served, wait_until_ended
 from tests.thread.fixtures import gate
 
+from everloop.memory.model.commands import RememberItem
+
 
 def _texts(client: httpx.Client, thread: str = "home", **asked: str) -> list[str]:
     page = client.get(f"/api/threads/{thread}/messages", params=asked).json()
@@ -168,6 +170,79 @@ def test_threads_are_opened_renamed_archived_and_restored(server: Served) -> Non
         assert client.get("/api/threads/none").status_code == 404
         assert client.get("/api/threads/none/messages").status_code == 404
         assert client.post("/api/threads/none/messages", json={"text": "x"}).status_code == 404
+
+
+def test_a_pinned_thread_is_listed_first(server: Served) -> None:
+    with server.client() as client:
+        made = client.post("/api/threads", json={"title": "Garden"}).json()
+        send_and_wait(client, "Newer than the garden.")
+        path = f"/api/threads/{made['thread_id']}"
+        assert [one["title"] for one in client.get("/api/threads").json()] == ["Home", "Garden"]
+        assert client.patch(path, json={"pinned": True}).json()["pinned"] is True
+        assert [one["title"] for one in client.get("/api/threads").json()] == ["Garden", "Home"]
+        assert client.patch(path, json={"pinned": False}).json()["pinned"] is False
+        assert [one["title"] for one in client.get("/api/threads").json()] == ["Home", "Garden"]
+
+
+def test_recall_tells_what_comes_closest_where_nothing_fits(server: Served) -> None:
+    with server.client() as client:
+        server.engine.do(RememberItem("msg-1", "Do the zinnias need water?", kind="message"))
+        wanted = {"query": "Which zinnias need water?", "mode": "text"}
+        found = client.get("/api/recall", params=wanted).json()
+        assert found["groups"] == []
+        assert found["closest"][0]["item"]["text"] == "Do the zinnias need water?"
+        assert found["notes"][-1].startswith("No good match")
+
+
+def test_a_thread_is_deleted_with_its_memories_and_deleting_is_undone(server: Served) -> None:
+    with server.client() as client:
+        made = client.post("/api/threads", json={"title": "Garden"}).json()
+        path = f"/api/threads/{made['thread_id']}"
+        send_and_wait(client, "The zinnias are orange.", thread=made["thread_id"])
+        server.running.remembering.remember()
+        assert client.get(f"{path}/retraction").json()["kinds"]["thread.message_sent"] == 1
+        asked = {"request_id": "r1"}
+        done = client.post(f"{path}/retraction", json=asked).json()
+        assert client.post(f"{path}/retraction", json=asked).json() == done
+        assert [one["title"] for one in client.get("/api/threads").json()] == ["Home"]
+        assert client.get(path).status_code == 404
+        wanted = {"query": "zinnias", "mode": "text"}
+        assert client.get("/api/recall", params=wanted).json()["groups"] == []
+        client.post(f"/api/retractions/{done['position']}", json={})
+        assert _texts(client, made["thread_id"]) == ["The zinnias are orange.", "Answer number 1."]
+        assert client.post("/api/threads/home/retraction", json={}).status_code == 422
+
+
+def test_deleting_a_thread_stops_its_answer(tmp_path: Path) -> None:
+    held = gate()
+    with served(tmp_path, [["Half ", held, "whole."]]) as server, server.client() as client:
+        thread = client.post("/api/threads", json={"title": "Garden"}).json()["thread_id"]
+        with client.stream("GET", "/api/stream") as stream:
+            sent = client.post(f"/api/threads/{thread}/messages", json={"text": "One."}).json()
+            next(one for one in frames(stream) if one.event == "words")
+        done = client.post(f"/api/threads/{thread}/retraction", json={}).json()
+        while server.running.turns.live.text(sent["turn_id"]):
+            pass
+        client.post(f"/api/retractions/{done['position']}", json={})
+        assert _texts(client, thread)[0] == "One."
+        assert not held.is_set()
+
+
+def test_an_answer_follows_its_question_though_another_was_sent_meanwhile(tmp_path: Path) -> None:
+    held = gate()
+    with served(tmp_path, [["A", held, "1."], "A2."]) as server, server.client() as client:
+        with client.stream("GET", "/api/stream") as stream:
+            client.post("/api/threads/home/messages", json={"text": "Q1."})
+            next(one for one in frames(stream) if one.event == "words")
+        second = client.post("/api/threads/home/messages", json={"text": "Q2."}).json()
+        held.set()
+        wait_until_ended(client, second["turn_id"])
+        assert _texts(client) == ["Q1.", "A1.", "Q2.", "A2."]
+        assert _texts(client, limit="3") == ["A1.", "Q2.", "A2."]
+        assert _texts(client, at=second["message_id"], way="before") == ["Q1.", "A1."]
+        day = client.get("/api/threads/home/messages").json()["messages"][0]["said_at"][:10]
+        jumped = client.get(f"/api/threads/home/days/{day}/messages").json()
+        assert [one["text"] for one in jumped["messages"]] == ["Q1.", "A1.", "Q2.", "A2."]
 
 
 def test_messages_are_found_by_keyword_thread_and_author(server: Served) -> None:

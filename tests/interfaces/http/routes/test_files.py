@@ -112,6 +112,7 @@ def test_a_file_is_attached_to_a_message(server: Served) -> None:
             "/api/threads/home/messages", json={"text": "See.", "attachments": [kept]}
         ).json()
         said = client.get(f"/api/messages/{sent['message_id']}").json()
+        assert (kept.pop("problem"), kept.pop("cut")) == ("", False)
         assert said["attachments"] == [kept]
 
 

@@ -19,7 +19,7 @@ from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 from everloop.thread.settings import ImportLimits, ThreadSettings
 
-MANY = 800
+MANY = 300
 STATES = {"waiting", "running"}
 
 
@@ -209,7 +209,7 @@ def test_what_a_dead_server_left_unreadable_keeps_no_server_from_starting(tmp_pa
 
 @pytest.mark.promise("P-IMPORT-3")
 def test_killed_in_the_middle_it_goes_on_by_itself(tmp_path: Path) -> None:
-    cookies = httpx.Cookies()
+    cookies = dict[str, str]()
     with fake_service() as model:
         environment = with_model(model.url) | {"EVERLOOP_THREAD_IMPORTS_BATCH": "1"}
         with (
@@ -234,7 +234,7 @@ def test_killed_in_the_middle_it_goes_on_by_itself(tmp_path: Path) -> None:
 def test_of_two_servers_one_carries_it_and_the_other_goes_on_when_that_is_killed(
     tmp_path: Path,
 ) -> None:
-    cookies = httpx.Cookies()
+    cookies = dict[str, str]()
     with fake_service() as model, ExitStack() as stack:
         environment = with_model(model.url) | {"EVERLOOP_THREAD_IMPORTS_BATCH": "1"}
         first, second = (

@@ -276,6 +276,59 @@ def test_settings_are_shown_without_secrets_and_some_can_be_changed(server: Serv
             assert answer.status_code == status, (name, value)
 
 
+def test_a_setting_is_reset_to_its_default(server: Served) -> None:
+    with server.client() as client:
+        client.put("/api/settings/models.tries", json={"value": "5"})
+        assert client.delete("/api/settings/models.tries").json()["value"] == 3
+        assert "tries" not in (server.running.settings.folder / "settings.toml").read_text()
+        assert client.delete("/api/settings/serve.host").status_code == 404
+        assert client.delete("/api/settings/nothing").status_code == 404
+
+
+def test_a_change_that_needs_a_restart_is_saved_and_says_so(server: Served) -> None:
+    with server.client() as client:
+        path = "/api/settings/memory.embedder"
+        changed = client.put(path, json={"value": "hub"}).json()
+        assert (changed["value"], changed["restart"], changed["pending"]) == ("hub", True, True)
+        assert changed["choices"] == ["granite", "endpoint", "hub", "none"]
+        assert client.put(path, json={"value": "magic"}).status_code == 422
+        switched = client.put(
+            "/api/settings/worlds.memory_across_worlds", json={"value": "false"}
+        ).json()
+        assert switched["value"] is False
+        at_once = client.put("/api/settings/thread.context.hits", json={"value": "4"}).json()
+        assert (at_once["restart"], at_once["pending"]) == (False, False)
+        written = (server.running.settings.folder / "settings.toml").read_text()
+        assert "memory_across_worlds = false" in written
+        assert "hits = 4" in written
+
+
+def test_a_setting_that_is_changed_elsewhere_says_why_and_where(server: Served) -> None:
+    with server.client() as client:
+        told = {one["name"]: one for one in client.get("/api/settings").json()}
+    fixed = {name for name, one in told.items() if one["fixed_because"]}
+    assert {name for name in told if name.startswith(("serve.", "log."))} - fixed == {
+        "serve.beat_s",
+        "serve.import_bytes_max",
+    }
+    assert fixed >= {
+        "home",
+        "store",
+        "tools",
+        "doors.admit_hosts",
+        "lessons.uses_min",
+        "sentiment.positive_min",
+        "memory.endpoint",
+        "memory.endpoint_key",
+        "models.openai_url",
+        "models.narrative",
+    }
+    assert all(one["changeable"] is (name not in fixed) for name, one in told.items())
+    assert "who can connect" in told["serve.host"]["fixed_because"]
+    assert "settings.toml" in told["serve.host"]["fixed_because"]
+    assert len(fixed) < len(told) / 3
+
+
 def test_a_chosen_model_takes_effect_and_is_saved(server: Served) -> None:
     with server.client() as client:
         assert client.get("/api/models").json()["narrative"] == "scripted"

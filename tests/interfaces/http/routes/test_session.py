@@ -6,7 +6,7 @@ import httpx
 import pytest
 from tests.interfaces.http.serving import Served, served
 
-from everloop.interfaces.http.security.middleware import COOKIE_NAME, SecurityRules
+from everloop.interfaces.http.security.middleware import SecurityRules
 
 AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML) Chrome/140.0 Safari/537.36"
 
@@ -20,8 +20,11 @@ def test_a_pairing_code_works_once(server: Served) -> None:
     code = server.code()
     with server.stranger() as first, server.stranger() as second:
         let_in = _knock(first, code)
-        assert let_in.json() | {"device_id": "", "since": ""} == {
+        answer = let_in.json() | {"device_id": "", "since": "", "key": "", "ticket": ""}
+        assert answer == {
             "device_id": "",
+            "key": "",
+            "ticket": "",
             "name": "Chrome on Linux",
             "way": "code",
             "since": "",
@@ -29,7 +32,9 @@ def test_a_pairing_code_works_once(server: Served) -> None:
             "host": "",
             "expired": False,
         }
-        assert first.get("/api/threads").status_code == 200
+        assert first.get("/api/threads").status_code == 401  # the cookie alone opens nothing
+        key = {"x-everloop-key": let_in.json()["key"]}
+        assert first.get("/api/threads", headers=key).status_code == 200
         assert _knock(second, code).status_code == 403
         assert second.get("/api/threads").status_code == 401
 
@@ -60,34 +65,37 @@ def test_scripts_cannot_read_the_session_cookie(server: Served) -> None:
         let_in = _knock(client, server.code())
     kept = let_in.headers["set-cookie"]
     parts = {part.strip().lower() for part in kept.split(";")}
-    assert kept.startswith(f"{COOKIE_NAME}=")
+    assert kept.startswith(f"{server.cookie_name}=")
     assert {"httponly", "samesite=strict", "path=/", "max-age=31536000"} <= parts
     assert "secure" not in parts
     assert not any(part.startswith("domain") for part in parts)
     secret = kept.partition("=")[2].partition(";")[0].partition(".")[2]
-    assert len(secret) >= 43
+    assert len(secret) >= 21
     assert secret not in let_in.text
 
 
 def test_over_tls_the_cookie_is_secure_and_bound_to_the_host(tmp_path: Path) -> None:
     with served(tmp_path, rules=SecurityRules(secure=True)) as server, server.stranger() as client:
-        kept = _knock(client, server.code()).headers["set-cookie"]
-        assert kept.startswith(f"__Host-{COOKIE_NAME}=")
+        let_in = _knock(client, server.code())
+        kept, key = let_in.headers["set-cookie"], {"x-everloop-key": let_in.json()["key"]}
+        assert kept.startswith(f"__Host-{server.cookie_name}=")
         assert "; Secure" in kept
         value = kept.partition(";")[0]
-        assert client.get("/api/session", headers={"cookie": value}).status_code == 200
+        assert client.get("/api/session", headers={**key, "cookie": value}).status_code == 200
         unguarded = value.removeprefix("__Host-")
-        assert client.get("/api/session", headers={"cookie": unguarded}).status_code == 401
+        assert client.get("/api/session", headers={**key, "cookie": unguarded}).status_code == 401
 
 
 def test_no_secret_or_code_is_in_the_log_or_in_responses(server: Served) -> None:
     code = server.code()
     with server.stranger() as client:
-        secret = _knock(client, code).headers["set-cookie"].partition(".")[2].partition(";")[0]
+        let_in = _knock(client, code)
+        secret = let_in.headers["set-cookie"].partition(".")[2].partition(";")[0]
+        client.headers["x-everloop-key"] = key = let_in.json()["key"]
         told = client.get("/api/log?limit=200").text + client.get("/api/devices").text
     folder = server.engine.log.file.path.parent
     files = b"".join(one.read_bytes() for one in folder.rglob("*") if one.is_file())
-    for hidden in (code, secret):
+    for hidden in (code, secret, key):
         assert hidden not in told
         assert hidden.encode() not in files
 

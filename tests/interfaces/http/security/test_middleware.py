@@ -13,9 +13,11 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from tests.interfaces.http.serving import Served, served
 
-from everloop.access.commands import RevokeDevice
+from everloop.access import credentials
+from everloop.access.commands import PairDevice, RevokeDevice
+from everloop.app import USER
 from everloop.interfaces.http.app import ROUTERS
-from everloop.interfaces.http.security.middleware import COOKIE_NAME, PUBLIC_ROUTES, SecurityRules
+from everloop.interfaces.http.security.middleware import PUBLIC_ROUTES, SecurityRules
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -42,23 +44,45 @@ def test_the_list_of_routes_is_not_empty() -> None:
 
 
 @pytest.mark.promise("P-HTTP-1")
-@pytest.mark.parametrize("credential", ["none", "wrong", "revoked", "foreign", "malformed"])
+@pytest.mark.parametrize(
+    "credential",
+    [
+        "none",
+        "wrong",
+        "half",
+        "other half",
+        "whole cookie",
+        "revoked",
+        "foreign",
+        "malformed",
+        "host",
+    ],
+)
 def test_every_route_requires_a_credential(shared: Served, credential: str) -> None:
     known = shared.credential()
+    engine = shared.engine
+    token = credentials.issue_host_token(engine.log, engine, engine.world, "squid", USER).text
     if credential == "revoked":
         shared.engine.do(RevokeDevice(known.device_id))
     brought = {
         "none": {},
-        "wrong": {"cookie": f"{COOKIE_NAME}={known.device_id}.{'x' * 43}"},
-        "revoked": {"cookie": f"{COOKIE_NAME}={known.text}"},
+        "wrong": shared.headers(credentials.Credential(known.device_id, "x" * 43)),
+        "half": {"cookie": f"{shared.cookie_name}={known.cookie}"},
+        "other half": {"x-everloop-key": known.key},
+        "whole cookie": {"cookie": f"{shared.cookie_name}={known.text}"},
+        "revoked": shared.headers(known),
+        "host": {"authorization": f"Bearer {token}"},
         "foreign": {"authorization": f"Bearer dev-999.{known.secret}"},
-        "malformed": {"authorization": "Bearer \xff..", "cookie": f"{COOKIE_NAME}=;=;{known.text}"},
+        "malformed": {
+            "authorization": "Bearer \xff..",
+            "cookie": f"{shared.cookie_name}=;=;{known.text}",
+        },
     }[credential]
     with shared.stranger() as client:
         for method, path in GUARDED:
             headers = [(name.encode(), value.encode("latin-1")) for name, value in brought.items()]
             answer = client.request(method, path, headers=headers)
-            assert answer.status_code == 401, (method, path)
+            assert answer.status_code == (403 if credential == "host" else 401), (method, path)
             assert set(answer.json()) == {"error", "hint"}
 
 
@@ -94,6 +118,70 @@ def test_a_credential_is_accepted_as_cookie_or_bearer_token(shared: Served) -> N
         assert browser.get("/api/session").json()["device_id"] == known.device_id
         headers = {"authorization": f"Bearer {known.text}"}
         assert program.get("/api/session", headers=headers).status_code == 200
+
+
+@pytest.mark.promise("P-HTTP-13")
+@pytest.mark.parametrize(
+    "foreign", ['prefs={"theme":"dark"}', "=;;=", 'a="b;c', "\xff=\xfe", "everloop_device=x.y"]
+)
+def test_cookies_of_other_servers_do_not_matter(shared: Served, foreign: str) -> None:
+    sent = shared.headers(shared.credential())
+    with shared.stranger() as client:
+        for cookie in (f"{foreign}; {sent['cookie']}", f"{sent['cookie']}; {foreign}"):
+            brought = {**sent, "cookie": cookie}
+            headers = [(name.encode(), value.encode("latin-1")) for name, value in brought.items()]
+            assert client.get("/api/session", headers=headers).status_code == 200
+
+
+@pytest.mark.promise("P-HTTP-13")
+def test_another_server_that_sets_our_cookie_signs_nobody_out(shared: Served) -> None:
+    sent = shared.headers(shared.credential())
+    tossed = f"{shared.cookie_name}=dev-1.tossed; {sent['cookie']}"
+    with shared.stranger() as client:
+        assert client.get("/api/session", headers={**sent, "cookie": tossed}).status_code == 200
+
+
+@pytest.mark.promise("P-HTTP-13")
+def test_two_servers_on_one_host_name_use_different_cookies(shared: Served, tmp_path: Path) -> None:
+    with served(tmp_path) as other:
+        assert other.cookie_name != shared.cookie_name
+        with shared.stranger() as client:
+            for one in (shared, other):
+                answer = client.post(f"{one.url}/api/session", json={"code": one.code()}).json()
+                assert len(answer["key"]) >= 21
+            assert len(client.cookies) == 2
+
+
+@pytest.mark.promise("P-HTTP-13")
+def test_a_ticket_opens_files_and_exports_together_with_its_cookie_for_a_day(
+    server: Served,
+) -> None:
+    known = server.credential()
+    with server.client(known) as client, server.stranger() as link:
+        ticket = client.get("/api/session").json()["ticket"]
+        kept = client.put("/api/files", params={"name": "a.png"}, content=b"picture").json()
+        cookie = {"cookie": f"{server.cookie_name}={known.cookie}"}
+        for path in (f"/api/files/{kept['digest']}", "/api/export?format=jsonl"):
+            asked = httpx.URL(path).copy_merge_params({"ticket": ticket})
+            assert link.get(asked, headers=cookie).status_code == 200
+            assert link.get(asked).status_code == 401
+            assert link.get(path, headers=cookie).status_code == 401
+        for path in ("/api/threads", "/api/session", "/openapi.json"):
+            assert link.get(path, params={"ticket": ticket}, headers=cookie).status_code == 401
+        server.stage.clock.tick(days=2)
+        assert link.get(asked, headers=cookie).status_code == 401
+
+
+@pytest.mark.promise("P-HTTP-13")
+def test_a_device_that_kept_its_whole_secret_in_a_cookie_signs_in_again(server: Served) -> None:
+    server.code()
+    secret = "s" * 43
+    old = PairDevice("dev-old", "old", credentials.digest_secret(secret), "proxy", "me")
+    server.engine.do(old)
+    known = credentials.Credential("dev-old", secret)
+    with server.stranger() as client:
+        for sent in (server.headers(known), {"authorization": f"Bearer {known.text}"}):
+            assert client.get("/api/session", headers=sent).status_code == 401
 
 
 def test_a_wrong_bearer_token_overrides_a_valid_cookie(shared: Served) -> None:

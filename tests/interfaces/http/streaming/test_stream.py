@@ -16,7 +16,6 @@ from tests.log.samples import Said
 from tests.thread.fixtures import gate, parlour
 
 from everloop.access.commands import RevokeDevice
-from everloop.interfaces.http.security.middleware import COOKIE_NAME
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.settings import MemorySettings
 from everloop.settings import ServeSettings, Settings
@@ -230,7 +229,7 @@ def _sleeper(server: Served) -> Generator[socket.socket]:
     """A slow consumer: it subscribes with a small buffer and does not read."""
     lazy = server.credential("lazy")
     asked = (
-        f"GET /api/stream HTTP/1.1\r\nHost: localhost\r\nCookie: {COOKIE_NAME}={lazy.text}\r\n\r\n"
+        f"GET /api/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {lazy.text}\r\n\r\n"
     )
     with socket.socket() as sleeper:
         sleeper.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
@@ -313,3 +312,10 @@ def test_a_memory_stored_by_another_process_is_streamed_at_once(server: Served) 
         told = next(one for one in heard if one.event == "fact")
     assert told.data["kind"] == "memory.remembered"
     assert told.data["data"]["text"] == "Tea is at five."
+
+
+def test_a_last_event_id_that_is_no_position_is_ignored(server: Served) -> None:
+    with server.client() as client:
+        headers = {"last-event-id": "9" * 5_000}
+        with client.stream("GET", "/api/stream?after=0", headers=headers) as stream:
+            assert stream.status_code == 200

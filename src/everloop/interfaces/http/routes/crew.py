@@ -10,10 +10,8 @@ from everloop.errors import NotFound
 from everloop.interfaces.http.dependencies import ActorDep, Deps
 from everloop.interfaces.http.errors import ERROR_RESPONSES
 from everloop.interfaces.http.schemas.response import ResponseBody
-from everloop.lessons.crew.events import Skill, Team
-from everloop.lessons.crew.queries import FullEntry
-from everloop.lessons.manifest.manifest import ManifestRequest
-from everloop.memory.model.scopes import OWNER
+from everloop.lessons import FullEntry, ManifestRequest, Skill, Team
+from everloop.memory import OWNER
 
 router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["crew"])
 

@@ -11,20 +11,20 @@ from everloop.interfaces.http.dependencies import ActorDep, Dependencies, Deps
 from everloop.interfaces.http.errors import ERROR_RESPONSES
 from everloop.interfaces.http.schemas.request import EMPTY_BODY, Body
 from everloop.interfaces.http.schemas.response import ResponseBody
-from everloop.lessons.gate.standing import GateResult
-from everloop.lessons.model.commands import (
+from everloop.lessons import (
     DiscardLesson,
     EditLesson,
+    GateResult,
     GiveFeedback,
+    MemoryEvidence,
+    Narrative,
     ProposeLesson,
+    QuoteEvidence,
     SupersedeLesson,
     WithdrawFeedback,
+    signal_history,
 )
-from everloop.lessons.model.events import MemoryEvidence, Narrative, QuoteEvidence
-from everloop.lessons.projections.signals import signal_history
-from everloop.memory.browse.queries import items_with_ids
-from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import load_viewer
+from everloop.memory import OWNER, items_with_ids, load_viewer
 
 router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["lessons"])
 
@@ -78,12 +78,20 @@ class ViolationOut(ResponseBody):
 
 
 class CheckOut(ResponseBody):
-    """One check of the promotion gate."""
+    """One check of the promotion gate, with a title for people.
+
+    `count` and `required` are numbers where the check counts something; the age counts seconds, and
+    `ready_at` is when the text will be old enough.
+    """
 
     name: str
+    title: str
     fact: str
     passed: bool
     violations: list[ViolationOut]
+    count: int | None
+    required: int | None
+    ready_at: datetime | None
 
 
 class NarrativeOut(ResponseBody):

@@ -1,21 +1,19 @@
-"""Routes for this installation: settings, models, tool servers, and the log itself."""
+"""Routes for this installation: settings, tool servers, and the log itself."""
 
 from typing import Annotated, Literal
 
-import msgspec
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from everloop.adapters.files.settings_file import write_setting
-from everloop.adapters.models.discovery import choose_model
-from everloop.adapters.models.offline import NAME as OFFLINE
+from everloop.adapters import remove_setting, write_setting
 from everloop.errors import Conflict, NotFound
 from everloop.interfaces.http.dependencies import Deps
 from everloop.interfaces.http.errors import ERROR_RESPONSES
 from everloop.interfaces.http.schemas.response import ResponseBody
-from everloop.log.integrity.verify import verify
+from everloop.interfaces.http.setting_changes import change_policy
+from everloop.log import verify_log
+from everloop.services import Services
 from everloop.settings import (
-    PREFIX,
     SettingDescription,
     describe_settings,
     is_set_in_environment,
@@ -24,21 +22,13 @@ from everloop.settings import (
 
 router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["machine"])
 
-CHANGEABLE_SETTINGS = frozenset(
-    {
-        "models.timeout_s",
-        "models.tokens_max",
-        "models.tries",
-        "thread.answer.silence_s",
-        "thread.answer.tokens_max",
-        "thread.answer.tool_rounds_max",
-    }
-)
-NO_MODEL_HINT = "No language model was found. docs/models.md explains how to add one."
-
 
 class SettingOut(ResponseBody):
-    """A setting with its value, default, type and meaning."""
+    """A setting with its value, default, type and meaning.
+
+    `fixed_because` says why it cannot be changed here, and where it can. `restart`: a change takes
+    effect at the next start; `pending`: it was changed and waits for that.
+    """
 
     name: str
     variable: str
@@ -46,31 +36,13 @@ class SettingOut(ResponseBody):
     default: str | int | float | bool
     kind: str
     meaning: str
+    choices: list[str]
+    least: float | None
+    most: float | None
     changeable: bool = False
-
-
-class FoundModel(ResponseBody):
-    """An available model, and where it was found."""
-
-    name: str
-    words: str
-
-
-class ModelsOut(BaseModel):
-    """The available models, and the ones in use."""
-
-    found: list[FoundModel]
-    narrative: str
-    classifier: str
-    offline: bool  # only the built-in model is available, which can only quote
-    hint: str
-
-
-class Choice(BaseModel):
-    """Models of a slot, comma-separated in order of preference; empty: automatic."""
-
-    slot: Literal["narrative", "classifier"]
-    models: Annotated[str, Field(max_length=500, pattern=r"^[A-Za-z0-9_.:/@+ ,-]*$")]
+    fixed_because: str = ""
+    restart: bool = False
+    pending: bool = False
 
 
 class NewValue(BaseModel):
@@ -112,50 +84,32 @@ class ProofOut(ResponseBody):
 @router.get("/settings")
 def settings(deps: Deps) -> list[SettingOut]:
     """List all settings with their values. Secrets are hidden."""
-    return [_setting(one) for one in describe_settings(deps.running.settings)]
+    return _list_settings(deps.running)
 
 
 @router.put("/settings/{name}")
 def change(name: str, new: NewValue, deps: Deps) -> SettingOut:
-    """Change a setting that is `changeable`. It takes effect at once and is saved."""
+    """Change a setting that is `changeable`. It is saved, and takes effect as `restart` says."""
     running = deps.running
-    known = next((one for one in describe_settings(running.settings) if one.name == name), None)
-    if known is None or name not in CHANGEABLE_SETTINGS:
-        raise NotFound(f"{name!r} cannot be changed here", hint="Edit settings.toml and restart.")
-    _check_not_overridden(known.variable)
+    known = _changeable(running, name)
     home = running.settings.home
-    load({known.variable: new.value}, home=home)  # raises if the value is out of bounds
+    checked = load({known.variable: new.value}, home=home)  # raises if it is out of bounds
+    value = next(one.value for one in describe_settings(checked) if one.name == name)
     section, _, field = name.rpartition(".")
-    write_setting(running.settings.folder, section, field, new.value)
+    write_setting(running.settings.folder, section, field, value)
     running.choose(load(home=home))
-    return next(_setting(one) for one in describe_settings(running.settings) if one.name == name)
+    return _find_setting(running, name)
 
 
-@router.get("/models")
-def models(deps: Deps) -> ModelsOut:
-    """The available models, and the ones in use."""
+@router.delete("/settings/{name}")
+def reset(name: str, deps: Deps) -> SettingOut:
+    """Reset a setting that is `changeable` to its default."""
     running = deps.running
-    narrative = running.narrative().name
-    return ModelsOut(
-        found=[FoundModel(name=one.name, words=one.words) for one in running.found],
-        narrative=narrative,
-        classifier=running.classifier().name,
-        offline=narrative == OFFLINE,
-        hint=NO_MODEL_HINT if narrative == OFFLINE else "",
-    )
-
-
-@router.put("/models")
-def choose(choice: Choice, deps: Deps) -> ModelsOut:
-    """Choose other models. Conversations continue without loss."""
-    running = deps.running
-    _check_not_overridden(f"{PREFIX}MODELS_{choice.slot.upper()}")
-    found = running.found if not choice.models else ()
-    candidate = msgspec.structs.replace(running.settings.models, **{choice.slot: choice.models})
-    choose_model(candidate, choice.slot, found)  # raises if a name is not a model
-    write_setting(running.settings.folder, "models", choice.slot, choice.models)
+    _changeable(running, name)
+    section, _, field = name.rpartition(".")
+    remove_setting(running.settings.folder, section, field)
     running.choose(load(home=running.settings.home))
-    return models(deps)
+    return _find_setting(running, name)
 
 
 @router.get("/tools")
@@ -191,12 +145,12 @@ def tail(
 @router.post("/log/proof")
 def prove(deps: Deps) -> ProofOut:
     """Verify the log: check the digest of every record."""
-    found = verify(deps.engine.log)
+    found = verify_log(deps.engine.log)
     problems = [f"{one.first} to {one.last}: {one.problem}" for one in found.damage]
     return ProofOut(ok=found.ok, records=found.records, problems=problems)
 
 
-def _check_not_overridden(variable: str) -> None:
+def check_not_overridden(variable: str) -> None:
     """Check that no environment variable overrides what is written to the settings file.
 
     Raises:
@@ -209,7 +163,38 @@ def _check_not_overridden(variable: str) -> None:
         )
 
 
-def _setting(one: SettingDescription) -> SettingOut:
-    setting = SettingOut.model_validate(one)
-    changeable = one.name in CHANGEABLE_SETTINGS and not is_set_in_environment(one.variable)
-    return setting.model_copy(update={"changeable": changeable})
+def _list_settings(running: Services) -> list[SettingOut]:
+    at_start = {one.name: one.value for one in describe_settings(running.initial_settings)}
+    return [_setting(one, at_start[one.name]) for one in describe_settings(running.settings)]
+
+
+def _find_setting(running: Services, name: str) -> SettingOut:
+    return next(one for one in _list_settings(running) if one.name == name)
+
+
+def _setting(one: SettingDescription, at_start: str | float) -> SettingOut:
+    policy = change_policy(one)
+    return SettingOut.model_validate(one).model_copy(
+        update={
+            "changeable": not policy.fixed_because,
+            "fixed_because": policy.fixed_because,
+            "restart": policy.restart,
+            "pending": policy.restart and one.value != at_start,
+        }
+    )
+
+
+def _changeable(running: Services, name: str) -> SettingDescription:
+    """The setting with this name.
+
+    Raises:
+        NotFound: there is none, or it cannot be changed here.
+        Conflict: an environment variable overrides it.
+    """
+    known = next((one for one in describe_settings(running.settings) if one.name == name), None)
+    if known is None:
+        raise NotFound(f"no setting {name!r}", hint="`everloop settings` lists them.")
+    check_not_overridden(known.variable)
+    if reason := change_policy(known).fixed_because:
+        raise NotFound(f"{name!r} cannot be changed here", hint=reason)
+    return known

@@ -22,28 +22,32 @@ from everloop.interfaces.http.schemas.memories import (
     StandsOut,
     ZoomedOut,
     group_out,
+    hit_out,
 )
 from everloop.interfaces.http.schemas.request import Body
 from everloop.interfaces.http.schemas.response import DoneOut, ImpactOut, impact_out
-from everloop.log import Command
-from everloop.log.idempotency import execute_once, retract_once
-from everloop.memory.browse import queries
-from everloop.memory.explain import explain_item
-from everloop.memory.idempotent_requests import MEMORY_TRACES, remember_once
-from everloop.memory.model.commands import (
+from everloop.log import Command, execute_once, retract_once
+from everloop.memory import (
+    MEMORY_TRACES,
+    OWNER,
+    Filter,
     PinItem,
     RateItem,
     RememberItem,
     RetireItem,
     ReviseItem,
+    SearchQuery,
     UnpinItem,
+    check_scope,
+    explain_item,
+    group_contradictions,
+    item_history,
+    load_viewer,
+    open_citations,
+    page_by_time,
+    remember_once,
+    zoom,
 )
-from everloop.memory.model.scopes import OWNER, check_scope
-from everloop.memory.projections.citations import open_citations
-from everloop.memory.projections.queries import Filter, load_viewer
-from everloop.memory.retrieval.grouping import group_contradictions
-from everloop.memory.retrieval.results import SearchQuery
-from everloop.memory.summaries.zoom import zoom
 
 router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["memory"])
 
@@ -118,7 +122,7 @@ def memories(deps: Deps, wanted: Annotated[Listing, Query()]) -> ItemsOut:
     """List memories by the time they happened, newest first."""
     only = wanted.to_filter(retired=wanted.retired)
     with deps.engine.reading() as reader:
-        items, total = queries.page_by_time(
+        items, total = page_by_time(
             reader,
             load_viewer(reader, OWNER),
             only,
@@ -142,9 +146,7 @@ def remember(new: New, deps: Deps, by: ActorDep) -> KeptOut:
 def one_memory(item_id: str, deps: Deps) -> LifeOut:
     """A memory with its versions, repeats, citations, contradictions and variants."""
     with deps.engine.reading() as reader:
-        return LifeOut.model_validate(
-            queries.item_history(reader, load_viewer(reader, OWNER), item_id)
-        )
+        return LifeOut.model_validate(item_history(reader, load_viewer(reader, OWNER), item_id))
 
 
 @router.patch("/memories/{item_id}")
@@ -203,7 +205,8 @@ def recall(deps: Deps, wanted: Annotated[Question, Query()]) -> AnswerOut:
     asked = SearchQuery(wanted.query, wanted.limit, wanted.mode, wanted.to_filter())
     answer = deps.engine.memory.recall(OWNER, asked)
     groups = [group_out(group, wanted.query) for group in group_contradictions(answer.hits)]
-    return AnswerOut(groups=groups, notes=list(answer.notes))
+    closest = [hit_out(hit, wanted.query) for hit in answer.closest]
+    return AnswerOut(groups=groups, notes=list(answer.notes), closest=closest)
 
 
 @router.get("/reading")

@@ -11,27 +11,31 @@ from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
-from everloop.adapters.files.store import plain_name
-from everloop.errors import Invalid, NotFound
+from everloop.adapters import plain_name
+from everloop.errors import Invalid
 from everloop.interfaces.http.dependencies import ActorDep, Deps
 from everloop.interfaces.http.errors import ERROR_RESPONSES, RAW_BODY
 from everloop.interfaces.http.routes.threads import AttachmentOut
 from everloop.interfaces.http.schemas.request import Body
 from everloop.interfaces.http.schemas.response import ResponseBody
-from everloop.log import Command, visible
-from everloop.log.idempotency import execute_once, id_for_request
-from everloop.thread.idempotent_requests import THREAD_TRACES
-from everloop.thread.model.commands import (
+from everloop.log import Command, execute_once, id_for_request
+from everloop.thread import (
+    THREAD_TRACES,
     CloseTopic,
     NoteDecision,
     NoteIntent,
     NoteTopic,
     OpenTopic,
+    SetInstructions,
     SettleIntent,
     SetZone,
+    find_note,
+    find_thread,
+    instruction_versions,
+    list_notes,
+    saved_memories,
+    usage_by_period,
 )
-from everloop.thread.queries import notes as note_queries
-from everloop.thread.queries import threads
 
 router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["notes"])
 
@@ -66,7 +70,32 @@ class NoteChange(Body):
     closed: bool = False
 
 
-class SpentOut(BaseModel):
+class SavedOut(ResponseBody):
+    """A memory and the message it was kept from. Retract `position` to undo it."""
+
+    message_id: str
+    item_id: str
+    position: int
+    text: str
+
+
+class InstructionsOut(ResponseBody):
+    """One version of your instructions."""
+
+    position: int
+    thread_id: str
+    text: str
+    at: datetime
+
+
+class NewInstructions(Body):
+    """Your instructions for a thread, or for all without one."""
+
+    thread: Annotated[str, Field(max_length=200)] = ""
+    text: Annotated[str, Field(max_length=8_000)]
+
+
+class SpentOut(ResponseBody):
     """Usage of one model for one purpose in a period: calls, tokens, cost and time."""
 
     since: str
@@ -75,6 +104,7 @@ class SpentOut(BaseModel):
     calls: int
     tokens_in: int
     tokens_out: int
+    tokens_cached: int
     cost_usd: float
     unpriced: int
     seconds: float
@@ -90,9 +120,41 @@ class Place(BaseModel):
 def notes(thread_id: str, deps: Deps, closed: bool = False) -> list[NoteOut]:
     """List topics, decisions and intents, newest first."""
     with deps.engine.reading() as reader:
-        threads.thread(reader, thread_id)
-        found = note_queries.notes(reader, thread_id, closed=closed)
+        find_thread(reader, thread_id)
+        found = list_notes(reader, thread_id, closed=closed)
     return [NoteOut.model_validate(note) for note in found]
+
+
+@router.get("/instructions")
+def instructions(
+    deps: Deps, thread: Annotated[str, Query(max_length=200)] = ""
+) -> list[InstructionsOut]:
+    """The versions of your instructions for a thread, or for all, newest first."""
+    with deps.engine.reading() as reader:
+        found = instruction_versions(reader, thread)
+    return [InstructionsOut.model_validate(one) for one in found]
+
+
+@router.put("/instructions")
+def instruct(new: NewInstructions, deps: Deps, by: ActorDep) -> list[InstructionsOut]:
+    """Set your instructions for a thread, or for all. Earlier versions are kept."""
+    if new.thread:
+        with deps.engine.reading() as reader:
+            find_thread(reader, new.thread)
+    command = SetInstructions(new.thread, new.text)
+    execute_once(deps.engine, command, THREAD_TRACES, by=by, request_id=new.request_id)
+    return instructions(deps, new.thread)
+
+
+@router.get("/threads/{thread_id}/saved")
+def saved(
+    thread_id: str, deps: Deps, limit: Annotated[int, Query(ge=1, le=500)] = 200
+) -> list[SavedOut]:
+    """The newest memories that were kept from messages of a thread, oldest first."""
+    with deps.engine.reading() as reader:
+        find_thread(reader, thread_id)
+        found = saved_memories(reader, thread_id, limit)
+    return [SavedOut.model_validate(one) for one in found]
 
 
 @router.post("/threads/{thread_id}/notes", status_code=201)
@@ -137,9 +199,15 @@ def usage(
 ) -> list[SpentOut]:
     """Model usage by period, model and purpose, newest first."""
     with deps.engine.reading() as reader:
-        rows = reader.rows(_USAGE.format(period=_PERIOD[by]), (limit,))
-    names = list(SpentOut.model_fields)
-    return [SpentOut.model_validate(dict(zip(names, row, strict=True))) for row in rows]
+        found = usage_by_period(reader, by, limit)
+    return [SpentOut.model_validate(one) for one in found]
+
+
+class StoredFileOut(AttachmentOut):
+    """A stored file, and whether a model can read it."""
+
+    problem: str
+    cut: bool  # it is too long: only the beginning is read
 
 
 @router.put("/files", status_code=201, openapi_extra=RAW_BODY)
@@ -147,13 +215,19 @@ async def upload(
     request: Request,
     deps: Deps,
     name: Annotated[str, Query(min_length=1, max_length=500)],
-) -> AttachmentOut:
-    """Upload a file as the request body, to attach to a message later."""
+) -> StoredFileOut:
+    """Upload a file as the request body, to attach to a message later.
+
+    `problem` says why a model cannot read it; it can be attached all the same.
+    """
     kind = request.headers.get("content-type", "application/octet-stream").partition(";")[0]
     body = await request.body()
     files = deps.running.files
     kept = await run_in_threadpool(files.store, name, kind.strip().lower()[:100], _parts(body))
-    return AttachmentOut.model_validate(kept)
+    text = await run_in_threadpool(deps.running.documents.text, kept)
+    return StoredFileOut(
+        **AttachmentOut.model_validate(kept).model_dump(), problem=text.problem, cut=text.cut
+    )
 
 
 @router.get("/files/{digest}", response_class=FileResponse)
@@ -173,7 +247,7 @@ def download(
         headers={
             "Content-Disposition": f"{'inline' if inline else 'attachment'};"
             f" filename*=UTF-8''{quoted_name}",
-            "Cache-Control": "private, max-age=86400",
+            "Cache-Control": "no-store",  # what is purged must not live on in a browser's cache
             "Content-Security-Policy": "sandbox; default-src 'none'",
         },
     )
@@ -197,21 +271,4 @@ def _parts(body: bytes) -> Iterator[bytes]:
 
 def _find_note(deps: Deps, thread_id: str, note_id: str) -> NoteOut:
     with deps.engine.reading() as reader:
-        found = note_queries.notes(reader, thread_id, closed=True)
-    for one in found:
-        if one.note_id == note_id:
-            return NoteOut.model_validate(one)
-    raise NotFound(f"no note {note_id!r} in this thread", hint="It may be on another branch.")
-
-
-_PERIOD = {
-    "day": "date(c.at / 1000000, 'unixepoch')",
-    "week": "date(c.at / 1000000, 'unixepoch', '-6 days', 'weekday 1')",
-    "month": "strftime('%Y-%m-01', c.at / 1000000, 'unixepoch')",
-}
-_USAGE = f"""
-SELECT {{period}} AS since, c.model, c.purpose, count(*), sum(c.tokens_in), sum(c.tokens_out),
-    sum(max(c.cost_usd, 0)), sum(c.cost_usd < 0), sum(c.duration_s)
-FROM thread_calls c WHERE {visible("c")}
-GROUP BY since, c.model, c.purpose ORDER BY since DESC, c.model, c.purpose LIMIT ?
-"""  # noqa: S608 - our own conditions
+        return NoteOut.model_validate(find_note(reader, thread_id, note_id))

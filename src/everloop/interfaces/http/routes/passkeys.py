@@ -28,20 +28,20 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 
-from everloop.access import credentials
-from everloop.access.commands import AddPasskey, RemovePasskey, UsePasskey
-from everloop.access.state import ACCESS_STREAM, Passkey
+from everloop.access import (
+    ACCESS_STREAM,
+    AddPasskey,
+    Passkey,
+    RemovePasskey,
+    UsePasskey,
+    load_access,
+    pair_device,
+)
 from everloop.errors import Forbidden, Invalid, NotFound, Unavailable
 from everloop.interfaces.http.dependencies import ActorDep, Dependencies, Deps
 from everloop.interfaces.http.errors import ERROR_RESPONSES
-from everloop.interfaces.http.routes.session import (
-    DeviceOut,
-    device_out,
-    guess_device_name,
-    set_credential_cookie,
-)
-from everloop.log import Context
-from everloop.log.model.record import from_microseconds
+from everloop.interfaces.http.routes.session import SignedIn, guess_device_name, signed_in
+from everloop.log import Context, from_microseconds
 
 router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["access"])
 
@@ -69,7 +69,7 @@ class NewPasskey(BaseModel):
 @router.get("/passkeys")
 def passkeys(deps: Deps) -> list[PasskeyOut]:
     """List passkeys, newest first."""
-    known = credentials.load_access(deps.engine.log).passkeys.values()
+    known = load_access(deps.engine.log).passkeys.values()
     return [_passkey_out(one) for one in sorted(known, key=lambda one: -one.position)]
 
 
@@ -77,7 +77,7 @@ def passkeys(deps: Deps) -> list[PasskeyOut]:
 def registering(request: Request, deps: Deps) -> dict[str, Any]:
     """WebAuthn options for creating a passkey."""
     site = _site(request)
-    known = credentials.load_access(deps.engine.log).passkeys.values()
+    known = load_access(deps.engine.log).passkeys.values()
     options = generate_registration_options(
         rp_id=site,
         rp_name="Everloop",
@@ -113,7 +113,7 @@ def register(new: NewPasskey, request: Request, deps: Deps, by: ActorDep) -> Pas
     public_key = bytes_to_base64url(made.credential_public_key)
     command = AddPasskey(credential, public_key, made.sign_count, new.name or "a passkey", site)
     deps.engine.do(command, by=by)
-    return _passkey_out(credentials.load_access(deps.engine.log).passkeys[credential])
+    return _passkey_out(load_access(deps.engine.log).passkeys[credential])
 
 
 @router.delete("/passkeys/{credential}", status_code=204)
@@ -135,10 +135,10 @@ def opening(request: Request, deps: Deps) -> dict[str, Any]:
 
 
 @router.post("/session/passkey")
-def open_by_passkey(new: NewPasskey, request: Request, response: Response, deps: Deps) -> DeviceOut:
+def open_by_passkey(new: NewPasskey, request: Request, response: Response, deps: Deps) -> SignedIn:
     """Sign this device in with a passkey."""
     deps.sign_in_limit.count(request)
-    key = credentials.load_access(deps.engine.log).passkeys.get(str(new.credential.get("id", "")))
+    key = load_access(deps.engine.log).passkeys.get(str(new.credential.get("id", "")))
     challenge = _challenge(deps, new.credential)
     if key is None or key.site != _site(request):
         raise Forbidden(PASSKEY_REFUSED, hint="Add it from a device that is signed in.")
@@ -165,7 +165,7 @@ def open_by_proxy(
     response: Response,
     deps: Deps,
     cf_access_jwt_assertion: Annotated[str, Header()] = "",
-) -> DeviceOut:
+) -> SignedIn:
     """Sign this device in with a Cloudflare Access token."""
     deps.sign_in_limit.count(request)
     place = deps.running.settings.serve
@@ -183,13 +183,11 @@ def open_by_proxy(
 
 def _sign_in(
     deps: Dependencies, request: Request, response: Response, name: str, *, way: str, via: str
-) -> DeviceOut:
+) -> SignedIn:
     engine = deps.engine
     device_name = name or guess_device_name(request.headers.get("user-agent", ""))
-    credential = credentials.pair(engine, engine.world, device_name, way=way, via=via)
-    set_credential_cookie(response, deps, credential)
-    paired = credentials.load_access(engine.log).devices[credential.device_id]
-    return device_out(paired, credential.device_id, deps)
+    credential = pair_device(engine, engine.world, device_name, way=way, via=via)
+    return signed_in(response, deps, credential)
 
 
 def _verify_access_token(token: str, issuer: str, audience: str) -> str:
@@ -213,7 +211,13 @@ def _verify_access_token(token: str, issuer: str, audience: str) -> str:
             "the Cloudflare Access token is missing or invalid",
             hint="Open Everloop through its Cloudflare tunnel.",
         ) from problem
-    return str(claims.get("email") or claims["sub"])
+    person = str(claims.get("email") or claims["sub"] or "").strip()
+    if not person:
+        raise Forbidden(
+            "the Cloudflare Access token names nobody",
+            hint="Sign in to Cloudflare Access as a person, not with a service token.",
+        )
+    return person
 
 
 @lru_cache(maxsize=4)

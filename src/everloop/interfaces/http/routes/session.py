@@ -6,13 +6,20 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from everloop.access import credentials
-from everloop.access.commands import RenameDevice, RevokeDevice
-from everloop.access.state import Device
+from everloop.access import (
+    Credential,
+    Device,
+    RenameDevice,
+    RevokeDevice,
+    issue_host_token,
+    load_access,
+    make_pairing_code,
+    pair_device,
+)
 from everloop.errors import NotFound
 from everloop.interfaces.http.dependencies import DAY_S, ActorDep, Dependencies, Deps, DeviceDep
 from everloop.interfaces.http.errors import ERROR_RESPONSES
-from everloop.log.model.record import from_microseconds
+from everloop.log import from_microseconds
 
 router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["access"])
 
@@ -27,6 +34,26 @@ class DeviceOut(BaseModel):
     this: bool
     host: str  # of a token: the host that uses it
     expired: bool  # it was paired too long ago and must pair again
+
+
+class SessionOut(DeviceOut):
+    """The device that sends a request, and a ticket for its links.
+
+    Add the ticket to the addresses of files and exports as `ticket=…`, where no header can be
+    sent. It is valid for a day or two, together with the cookie.
+    """
+
+    ticket: str
+
+
+class SignedIn(SessionOut):
+    """A device that was just paired, with its half of the secret.
+
+    The other half is set as a cookie. Send this one as the header `X-Everloop-Key` with every
+    request. A program may send both together, as `Authorization: Bearer COOKIE+KEY`.
+    """
+
+    key: str
 
 
 class Knock(BaseModel):
@@ -65,21 +92,20 @@ class Renamed(BaseModel):
 
 
 @router.post("/session")
-def pair(knock: Knock, request: Request, response: Response, deps: Deps) -> DeviceOut:
-    """Pair this device with a one-time code. Its credential is set as a cookie."""
+def pair(knock: Knock, request: Request, response: Response, deps: Deps) -> SignedIn:
+    """Pair this device with a one-time code. Half of its credential is set as a cookie."""
     deps.sign_in_limit.count(request)
     name = knock.name or guess_device_name(request.headers.get("user-agent", ""))
     engine = deps.engine
-    credential = credentials.pair(engine, engine.world, name, way="code", via=knock.code)
-    set_credential_cookie(response, deps, credential)
-    paired = credentials.load_access(engine.log).devices[credential.device_id]
-    return device_out(paired, credential.device_id, deps)
+    credential = pair_device(engine, engine.world, name, way="code", via=knock.code)
+    return signed_in(response, deps, credential)
 
 
 @router.get("/session")
-def who(device: DeviceDep, deps: Deps) -> DeviceOut:
-    """The device that sends this request."""
-    return device_out(device, device.device_id, deps)
+def who(request: Request, device: DeviceDep, deps: Deps) -> SessionOut:
+    """The device that sends this request, and a ticket for its links."""
+    ticket = deps.ticket(device, request.scope["state"].get("cookie", ""))
+    return SessionOut(**device_out(device, device.device_id, deps).model_dump(), ticket=ticket)
 
 
 @router.delete("/session", status_code=204)
@@ -92,7 +118,7 @@ def leave(response: Response, deps: Deps, device: DeviceDep, by: ActorDep) -> No
 @router.get("/devices")
 def devices(deps: Deps, device: DeviceDep) -> list[DeviceOut]:
     """List paired devices and tokens, newest first."""
-    paired = credentials.load_access(deps.engine.log).devices.values()
+    paired = load_access(deps.engine.log).devices.values()
     newest = sorted(paired, key=lambda one: -one.position)
     return [device_out(one, device.device_id, deps) for one in newest]
 
@@ -101,7 +127,7 @@ def devices(deps: Deps, device: DeviceDep) -> list[DeviceOut]:
 def code(deps: Deps, by: ActorDep) -> CodeOut:
     """Make a pairing code for another device, valid once and for `lives_s` seconds."""
     engine, lives_s = deps.engine, deps.running.settings.serve.code_lives_s
-    made = credentials.make_pairing_code(engine.log, engine, engine.world, by, lives_s=lives_s)
+    made = make_pairing_code(engine.log, engine, engine.world, by, lives_s=lives_s)
     return CodeOut(code=made, path=f"/#pair={made}", lives_s=lives_s)
 
 
@@ -109,7 +135,7 @@ def code(deps: Deps, by: ActorDep) -> CodeOut:
 def token(named: HostName, deps: Deps, by: ActorDep) -> TokenOut:
     """Make a token with which a program uses MCP as this host, never as the user."""
     engine = deps.engine
-    given = credentials.issue_host_token(engine.log, engine, engine.world, named.host, by)
+    given = issue_host_token(engine.log, engine, engine.world, named.host, by)
     return TokenOut(device_id=given.device_id, host=named.host, token=given.text)
 
 
@@ -119,7 +145,7 @@ def rename(
 ) -> DeviceOut:
     """Rename a device."""
     deps.engine.do(RenameDevice(device_id, renamed.name), by=by)
-    found = credentials.load_access(deps.engine.log).devices.get(device_id)
+    found = load_access(deps.engine.log).devices.get(device_id)
     if found is None:
         raise NotFound(f"no device {device_id!r}", hint="It was just revoked.")
     return device_out(found, device.device_id, deps)
@@ -131,19 +157,23 @@ def revoke(device_id: str, deps: Deps, by: ActorDep) -> None:
     deps.engine.do(RevokeDevice(device_id), by=by)
 
 
-def set_credential_cookie(
-    response: Response, deps: Dependencies, credential: credentials.Credential
-) -> None:
-    """Set a device's credential as a cookie that scripts cannot read."""
+def signed_in(response: Response, deps: Dependencies, credential: Credential) -> SignedIn:
+    """Answer a sign-in: half of the secret as a cookie that scripts cannot read, half as the key.
+
+    Every port of this host name receives the cookie; only a page of this origin keeps the key.
+    """
     response.set_cookie(
         deps.rules.cookie_name,
-        credential.text,
+        credential.cookie,
         max_age=deps.running.settings.serve.device_lives_days * DAY_S,
         path="/",
         secure=deps.rules.secure,
         httponly=True,
         samesite="strict",
     )
+    paired = load_access(deps.engine.log).devices[credential.device_id]
+    out = device_out(paired, credential.device_id, deps).model_dump()
+    return SignedIn(**out, key=credential.key, ticket=deps.ticket(paired, credential.cookie))
 
 
 def device_out(device: Device, here: str, deps: Dependencies) -> DeviceOut:
@@ -155,7 +185,7 @@ def device_out(device: Device, here: str, deps: Dependencies) -> DeviceOut:
         since=from_microseconds(device.since_us),
         this=device.device_id == here,
         host=device.host,
-        expired=device.since_us < deps.oldest_valid_pairing_us,
+        expired=deps.is_expired(device),
     )
 
 

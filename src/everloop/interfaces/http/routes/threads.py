@@ -18,22 +18,32 @@ from everloop.interfaces.http.schemas.response import (
     json_response,
 )
 from everloop.interfaces.http.streaming.subscriber import EventStreamResponse, Subscriber
-from everloop.log import Command
-from everloop.log.idempotency import execute_once
-from everloop.thread.idempotent_requests import THREAD_TRACES
-from everloop.thread.model.commands import (
+from everloop.log import Command, execute_once
+from everloop.thread import (
+    MESSAGE_PAGE_MAX,
+    THREAD_TRACES,
     ArchiveThread,
+    Attachment,
+    BranchSwitch,
     HideMessage,
+    OutgoingMessage,
+    PinThread,
     RenameThread,
     RestoreThread,
+    SentMessage,
     UnhideMessage,
+    UnpinThread,
+    answer_versions,
+    find_message,
+    find_thread,
+    find_turn,
+    list_threads,
+    messages_around,
+    page_from_day,
 )
-from everloop.thread.model.events import Attachment
-from everloop.thread.queries import threads as browsing
-from everloop.thread.queries.alternatives import answer_versions
-from everloop.thread.queries.by_date import page_from_day
-from everloop.thread.service import BranchSwitch, OutgoingMessage, SentMessage
+from everloop.turns import AnswerOptions
 
+POSITION_DIGITS_MAX = 18  # of a log position in `Last-Event-ID`; a longer one is no position
 router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["thread"])
 
 BranchName = Annotated[str, Query(max_length=300)]
@@ -45,6 +55,7 @@ class ThreadOut(ResponseBody):
     thread_id: str
     title: str
     archived: bool
+    pinned: bool
     opened_at: datetime
     newest_at: datetime
 
@@ -56,6 +67,14 @@ class AttachmentOut(ResponseBody):
     name: str
     media_type: str
     size: int
+
+
+class ToolNameOut(ResponseBody):
+    """A tool call of an answer; its turn has the rest."""
+
+    call_id: str
+    name: str
+    failed: bool
 
 
 class MessageOut(ResponseBody):
@@ -76,6 +95,10 @@ class MessageOut(ResponseBody):
     hint: str
     attachments: list[AttachmentOut]
     context_id: str
+    finish: str
+    reasoned: bool
+    asked_at: datetime  # when its question was sent; messages are in this order
+    tools: list[ToolNameOut]  # of an answer; its turn has what was asked and what came back
 
 
 class VersionOut(ResponseBody):
@@ -123,6 +146,7 @@ class TurnOut(ResponseBody):
     reason: str
     hint: str
     tools: list[ToolOut]
+    reasoning: str
 
 
 class SentOut(ResponseBody):
@@ -153,6 +177,31 @@ class ThreadChange(Body):
 
     title: Annotated[str | None, Field(min_length=1, max_length=200)] = None
     archived: bool | None = None
+    pinned: bool | None = None
+
+
+class Options(BaseModel):
+    """How an answer is wanted; absent fields: as configured."""
+
+    model: Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9_.:/@+-]*$")] = ""
+    temperature: Annotated[float | None, Field(ge=0, le=2)] = None
+    tokens_max: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+
+    def to_options(self) -> AnswerOptions:
+        """The options, as threads know them."""
+        return AnswerOptions(self.model, self.temperature, self.tokens_max)
+
+
+AS_USUAL = Options()
+
+
+class Again(Body):
+    """How another answer is wanted."""
+
+    options: Options = AS_USUAL
+
+
+AGAIN = Again()
 
 
 class Said(BaseModel):
@@ -161,6 +210,7 @@ class Said(BaseModel):
     text: Annotated[str, Field(max_length=1_000_000)] = ""
     attachments: Annotated[list[AttachmentOut], Field(max_length=20)] = []
     letter_id: RequestId = ""
+    options: Options = AS_USUAL
 
 
 class Standing(Body):
@@ -183,9 +233,9 @@ class Folded(Body):
 
 @router.get("/threads", response_model=list[ThreadOut])
 def threads(deps: Deps, archived: bool = False) -> Response:
-    """List threads, most recently active first."""
+    """List threads, pinned ones first, then most recently active first."""
     with deps.engine.reading() as reader:
-        found = browsing.threads(reader, archived=archived)
+        found = list_threads(reader, archived=archived)
     return json_response(_THREADS, [ThreadOut.model_validate(one) for one in found])
 
 
@@ -204,15 +254,29 @@ def one_thread(thread_id: str, deps: Deps) -> ThreadOut:
 
 @router.patch("/threads/{thread_id}")
 def change_thread(thread_id: str, change: ThreadChange, deps: Deps, by: ActorDep) -> ThreadOut:
-    """Rename, archive or restore a thread."""
+    """Rename, archive, restore, pin or unpin a thread."""
     wanted: list[Command] = []
     if change.title is not None:
         wanted.append(RenameThread(thread_id, change.title))
     if change.archived is not None:
         wanted.append((ArchiveThread if change.archived else RestoreThread)(thread_id))
+    if change.pinned is not None:
+        wanted.append((PinThread if change.pinned else UnpinThread)(thread_id))
     for command in wanted:
         execute_once(deps.engine, command, THREAD_TRACES, by=by, request_id=change.request_id)
     return _thread(deps, thread_id)
+
+
+@router.get("/threads/{thread_id}/retraction")
+def preview_delete(thread_id: str, deps: Deps) -> ImpactOut:
+    """Preview deleting a thread."""
+    return impact_out(deps.running.talk.preview_delete(thread_id))
+
+
+@router.post("/threads/{thread_id}/retraction")
+def delete_thread(thread_id: str, deps: Deps, by: ActorDep, asked: Body = EMPTY_BODY) -> DoneOut:
+    """Delete a thread and everything derived from it. Retract the `position` to undo it."""
+    return DoneOut(position=deps.running.talk.delete(thread_id, by, asked.request_id).position)
 
 
 @router.get("/threads/{thread_id}/messages", response_model=PageOut)
@@ -223,13 +287,13 @@ def messages(
         str | None, Query(description="Id of a message; by default the end of the thread.")
     ] = None,
     way: Literal["before", "after"] = "before",
-    limit: Annotated[int, Query(ge=1, le=browsing.PAGE_MAX)] = 50,
+    limit: Annotated[int, Query(ge=1, le=MESSAGE_PAGE_MAX)] = 50,
     branch: BranchName | None = None,
 ) -> Response:
     """One page of messages before or after a message."""
     with deps.engine.reading(branch=branch) as reader:
-        browsing.thread(reader, thread_id)
-        page = browsing.messages_around(reader, thread_id, at, limit, way)
+        find_thread(reader, thread_id)
+        page = messages_around(reader, thread_id, at, limit, way)
     return json_response(_PAGE, PageOut.model_validate(page))
 
 
@@ -238,11 +302,11 @@ def jump(
     thread_id: str,
     day: date,
     deps: Deps,
-    limit: Annotated[int, Query(ge=1, le=browsing.PAGE_MAX)] = 50,
+    limit: Annotated[int, Query(ge=1, le=MESSAGE_PAGE_MAX)] = 50,
 ) -> PageOut:
     """Messages from a day on, or from the next day that has any; else the last messages."""
     with deps.engine.reading() as reader:
-        browsing.thread(reader, thread_id)
+        find_thread(reader, thread_id)
         page = page_from_day(reader, thread_id, day.isoformat(), limit)
     return PageOut.model_validate(page)
 
@@ -264,13 +328,26 @@ def send(thread_id: str, said: Said, deps: Deps, device: DeviceDep, by: ActorDep
 def one_message(message_id: str, deps: Deps, branch: BranchName | None = None) -> MessageOut:
     """One message."""
     with deps.engine.reading(branch=branch) as reader:
-        return MessageOut.model_validate(browsing.message(reader, message_id))
+        return MessageOut.model_validate(find_message(reader, message_id))
 
 
 @router.post("/messages/{message_id}/again", status_code=201)
-def again(message_id: str, deps: Deps, by: ActorDep, asked: Body = EMPTY_BODY) -> SentOut:
-    """Regenerate: ask for another answer, keeping the existing ones."""
-    return SentOut.model_validate(deps.running.talk.regenerate(message_id, by, asked.request_id))
+def again(message_id: str, deps: Deps, by: ActorDep, asked: Again = AGAIN) -> SentOut:
+    """Regenerate: ask for another answer, perhaps of another model, keeping the existing ones."""
+    options = asked.options.to_options()
+    sent = deps.running.talk.regenerate(message_id, by, asked.request_id, options)
+    return SentOut.model_validate(sent)
+
+
+@router.post("/messages/{message_id}/continue", status_code=201)
+def continue_answer(
+    message_id: str, deps: Deps, device: DeviceDep, by: ActorDep, asked: Body = EMPTY_BODY
+) -> SentOut:
+    """Ask for the rest of an answer that ended at its length limit."""
+    sent = deps.running.talk.continue_answer(
+        message_id, by, request_id=asked.request_id, device=device.device_id
+    )
+    return SentOut.model_validate(sent)
 
 
 @router.post("/messages/{message_id}/edit", status_code=201)
@@ -310,7 +387,7 @@ def retract(message_id: str, reason: Reason, deps: Deps, by: ActorDep) -> DoneOu
 def fold(message_id: str, folded: Folded, deps: Deps, by: ActorDep) -> MessageOut:
     """Hide a message from readers and prompts, or show it again."""
     with deps.engine.reading() as reader:
-        thread_id = browsing.message(reader, message_id).thread_id
+        thread_id = find_message(reader, message_id).thread_id
     command = (HideMessage if folded.hidden else UnhideMessage)(thread_id, message_id)
     execute_once(deps.engine, command, THREAD_TRACES, by=by, request_id=folded.request_id)
     return one_message(message_id, deps)
@@ -333,14 +410,14 @@ def open_turns(thread_id: str, deps: Deps) -> list[TurnOut]:
 def one_turn(turn_id: str, deps: Deps, branch: BranchName | None = None) -> TurnOut:
     """A turn and its current phase."""
     with deps.engine.reading(branch=branch) as reader:
-        return TurnOut.model_validate(browsing.turn(reader, turn_id))
+        return TurnOut.model_validate(find_turn(reader, turn_id))
 
 
 @router.post("/turns/{turn_id}/stop", status_code=202)
 def stop(turn_id: str, deps: Deps, by: ActorDep) -> TurnOut:
     """Stop a running or queued turn. The partial answer is kept."""
     with deps.engine.reading() as reader:
-        turn = browsing.turn(reader, turn_id)
+        turn = find_turn(reader, turn_id)
     deps.running.stop_turn(turn.thread_id, turn_id, by=by)
     return one_turn(turn_id, deps)
 
@@ -361,7 +438,8 @@ async def stream(
 ) -> EventStreamResponse:
     """Server-sent events: recorded facts, and answers as they are written. Resumable."""
     resumed = last_event_id or ""
-    position = int(resumed) if resumed.isascii() and resumed.isdigit() else after
+    known = resumed.isascii() and resumed.isdigit() and len(resumed) <= POSITION_DIGITS_MAX
+    position = int(resumed) if known else after
     return EventStreamResponse(
         lambda send: deps.broadcast.subscribe(Subscriber(device.device_id, send), after=position)
     )
@@ -373,9 +451,10 @@ _PAGE = TypeAdapter(PageOut)
 
 def _thread(deps: Deps, thread_id: str) -> ThreadOut:
     with deps.engine.reading() as reader:
-        return ThreadOut.model_validate(browsing.thread(reader, thread_id))
+        return ThreadOut.model_validate(find_thread(reader, thread_id))
 
 
 def _letter(said: Said, device_id: str) -> OutgoingMessage:
     files = tuple(Attachment(a.digest, a.name, a.media_type, a.size) for a in said.attachments)
-    return OutgoingMessage(said.text, files, device_id, said.letter_id)
+    options = said.options.to_options()
+    return OutgoingMessage(said.text, files, device_id, said.letter_id, options)

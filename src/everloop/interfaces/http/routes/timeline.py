@@ -13,15 +13,18 @@ from everloop.interfaces.http.routes.threads import MessageOut
 from everloop.interfaces.http.schemas.memories import WhyOut
 from everloop.interfaces.http.schemas.response import ResponseBody
 from everloop.log import visible
-from everloop.memory.projections.queries import Filter
-from everloop.memory.retrieval.results import SearchQuery
-from everloop.thread.background import local_today
-from everloop.thread.model.commands import MarkDay
-from everloop.thread.prompt.inspector import inspect_prompt
-from everloop.thread.pyramid.timeline import timeline_windows, zoom_window
-from everloop.thread.queries import branches as tree
-from everloop.thread.queries import threads
-from everloop.thread.search import MessageFilter
+from everloop.memory import Filter, SearchQuery
+from everloop.thread import (
+    MarkDay,
+    MessageFilter,
+    compare_branches,
+    find_thread,
+    inspect_prompt,
+    local_today,
+    thread_branches,
+    timeline_windows,
+    zoom_window,
+)
 
 router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["past"])
 
@@ -74,12 +77,24 @@ class SectionOut(ResponseBody):
     pieces: list[PieceOut]
 
 
+class SentTextOut(ResponseBody):
+    """A text of a prompt as sent; null if something quoted in it was deleted.
+
+    `system` is the system prompt, `tools` the definitions of the tools as JSON, and
+    `before_message` what stood before the newest message.
+    """
+
+    name: str
+    text: str | None
+
+
 class CallOut(BaseModel):
     """A model call that used this prompt."""
 
     model: str
     tokens_in: int
     tokens_out: int
+    tokens_cached: int
     cost_usd: float | None
     duration_s: float
 
@@ -94,6 +109,7 @@ class PromptOut(BaseModel):
     counted_by: str
     exact: bool
     sections: list[SectionOut]
+    texts: list[SentTextOut]
     calls: list[CallOut]
 
 
@@ -157,7 +173,7 @@ def timeline(
     engine = deps.engine
     day = local_today(engine.log, engine.world.clock)
     with engine.reading() as reader:
-        threads.thread(reader, thread_id)
+        find_thread(reader, thread_id)
         found = timeline_windows(reader, thread_id, day, tier)
     return [BandOut.model_validate(band) for band in found]
 
@@ -192,6 +208,7 @@ def prompt(context_id: str, deps: Deps) -> PromptOut:
         counted_by=opened.counted_by,
         exact=opened.exact,
         sections=[SectionOut.model_validate(one) for one in opened.sections],
+        texts=[SentTextOut.model_validate(one) for one in opened.texts],
         calls=model_calls,
     )
 
@@ -199,15 +216,13 @@ def prompt(context_id: str, deps: Deps) -> PromptOut:
 @router.get("/threads/{thread_id}/branches")
 def branches(thread_id: str, deps: Deps) -> list[LineOut]:
     """List the branches of a thread."""
-    return [
-        LineOut.model_validate(line) for line in tree.thread_branches(deps.engine.log, thread_id)
-    ]
+    return [LineOut.model_validate(line) for line in thread_branches(deps.engine.log, thread_id)]
 
 
 @router.get("/threads/{thread_id}/branches/compare")
 def compare(thread_id: str, first: str, second: str, deps: Deps) -> ComparedOut:
     """Compare two branches from the point where they diverge."""
-    found = tree.compare_branches(deps.engine.log, thread_id, first, second)
+    found = compare_branches(deps.engine.log, thread_id, first, second)
     return ComparedOut.model_validate(found)
 
 
@@ -231,7 +246,7 @@ def search(deps: Deps, wanted: Annotated[Searched, Query()]) -> SearchOut:
 
 
 _CALLS = f"""
-SELECT c.model, c.tokens_in, c.tokens_out, nullif(c.cost_usd, -1), c.duration_s
+SELECT c.model, c.tokens_in, c.tokens_out, c.tokens_cached, nullif(c.cost_usd, -1), c.duration_s
 FROM thread_turns t JOIN thread_calls c ON c.turn_id = t.turn_id AND c.turn_id <> ''
 WHERE t.context_id = ? AND {visible("c")} ORDER BY c.position
 """  # noqa: S608 - our own condition

@@ -10,16 +10,15 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
-from everloop.adapters.exports.zip_archive import zip_threads
-from everloop.adapters.files.store import plain_name
-from everloop.background.jobs import State
+from everloop.adapters import plain_name, zip_threads
+from everloop.background import JobState
 from everloop.errors import NotFound
 from everloop.import_jobs import ImportJob
 from everloop.interfaces.http.dependencies import ActorDep, Deps
 from everloop.interfaces.http.errors import ERROR_RESPONSES, RAW_BODY
 from everloop.interfaces.http.schemas.response import ResponseBody
-from everloop.thread.transfer.export_threads import export_thread, threads_to_export
-from everloop.thread.transfer.import_threads import import_history
+from everloop.interfaces.http.uploads import receive_upload
+from everloop.thread import export_thread, import_history, threads_to_export
 
 router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["moving"])
 
@@ -28,8 +27,6 @@ FORMS = {
     "jsonl": ("application/jsonl", "jsonl"),
     "zip": ("application/zip", "zip"),
 }
-
-NAME_BYTES = 200  # as much of a file's name as every disk takes; its end tells what it is
 
 
 class TroubleOut(ResponseBody):
@@ -74,7 +71,7 @@ class ImportStateOut(BaseModel):
     import_id: str
     name: str
     source: str
-    state: State
+    state: JobState
     bytes_read: int
     bytes: int
     messages: int
@@ -85,12 +82,12 @@ class ImportStateOut(BaseModel):
 
 
 @router.get("/imports")
-def past_imports(house: Deps) -> list[PastImportOut]:
+def past_imports(deps: Deps) -> list[PastImportOut]:
     """Every import that counts, the newest first."""
-    with house.engine.reading() as reader:
+    with deps.engine.reading() as reader:
         found = [PastImportOut.model_validate(one) for one in import_history(reader)]
     for one in found:
-        job = house.running.imports.job(one.import_id)
+        job = deps.running.imports.job(one.import_id)
         one.under_way = job is not None and not job.over.is_set()
     return found
 
@@ -104,7 +101,7 @@ def past_imports(house: Deps) -> list[PastImportOut]:
 )
 async def take_in(
     request: Request,
-    house: Deps,
+    deps: Deps,
     by: ActorDep,
     name: Annotated[str, Query(min_length=1, max_length=500)],
     home: Annotated[bool, Query(description="All of it into the home thread.")] = False,
@@ -115,47 +112,39 @@ async def take_in(
     `GET /imports/{import_id}` and the facts in the stream tell how far it is. If the server ends
     meanwhile, it goes on with the next start. Sent again, it takes in only what is missing.
     """
-    short = plain_name(name).encode()[-NAME_BYTES:].decode(errors="ignore")
-    jobs = house.running.imports
-    sent = await run_in_threadpool(jobs.upload_path, short)
-    try:
-        with sent.open("wb") as file:
-            async for part in request.stream():
-                await run_in_threadpool(file.write, part)
-    except BaseException:
-        jobs.drop(sent.parent)
-        raise
-    job = await run_in_threadpool(lambda: jobs.submit_upload(sent, into_home=home, by=by))
+    jobs = deps.running.imports
+    path = await receive_upload(request, name, jobs)
+    job = await run_in_threadpool(lambda: jobs.submit_upload(path, into_home=home, by=by))
     if wait:
         return ImportedOut.model_validate(await run_in_threadpool(job.outcome))
     return JSONResponse(_state(job).model_dump(mode="json"), 202)
 
 
 @router.get("/imports/{import_id}")
-def import_state(import_id: str, house: Deps) -> ImportStateOut:
+def import_state(import_id: str, deps: Deps) -> ImportStateOut:
     """How far an import is that was sent to this server since it started."""
-    job = house.running.imports.job(import_id)
+    job = deps.running.imports.job(import_id)
     if job is None:
         raise NotFound(f"{import_id!r} is not under way", hint="GET /api/imports lists all.")
     return _state(job)
 
 
 @router.post("/imports/{import_id}/resume", status_code=202)
-def resume_import(import_id: str, house: Deps) -> ImportStateOut:
+def resume_import(import_id: str, deps: Deps) -> ImportStateOut:
     """Go on with an import that was broken off, or failed for want of a disk or the like.
 
     What was sent is kept, so it need not be sent again.
     """
-    return _state(house.running.imports.resume(import_id))
+    return _state(deps.running.imports.resume(import_id))
 
 
 @router.delete("/imports/{import_id}", status_code=204)
-def break_import_off(import_id: str, house: Deps) -> None:
+def break_import_off(import_id: str, deps: Deps) -> None:
     """Break an import off. What is in stays: go on with it, or take it back by its position.
 
     Once more, and what was sent is thrown away; after some days that happens by itself.
     """
-    house.running.imports.cancel(import_id)
+    deps.running.imports.cancel(import_id)
 
 
 @router.get(
@@ -169,7 +158,7 @@ def break_import_off(import_id: str, house: Deps) -> None:
     },
 )
 def export(
-    house: Deps,
+    deps: Deps,
     form: Annotated[Literal["markdown", "jsonl", "zip"], Query(alias="format")] = "markdown",
     thread: Annotated[str, Query(max_length=200, description="None: all of them.")] = "",
 ) -> StreamingResponse:
@@ -177,15 +166,15 @@ def export(
 
     A zip has both, and the files beside messages.
     """
-    log = house.engine.log
-    with house.engine.reading() as reader:
+    log = deps.engine.log
+    with deps.engine.reading() as reader:
         wanted = threads_to_export(reader, [thread] if thread else [])
     title = wanted[0].title if len(wanted) == 1 else "Everloop"
     kind, suffix = FORMS[form]
 
     def body() -> Iterator[bytes]:
         if form == "zip":
-            yield from zip_threads(log, wanted, house.running.files)
+            yield from zip_threads(log, wanted, deps.running.files)
         else:
             for one in wanted:
                 yield from export_thread(log, one, form)

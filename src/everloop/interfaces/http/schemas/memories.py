@@ -5,9 +5,7 @@ from datetime import datetime
 from pydantic import BaseModel
 
 from everloop.interfaces.http.schemas.response import ResponseBody
-from everloop.memory.browse.snippet import snippet
-from everloop.memory.retrieval.grouping import ContradictionGroup
-from everloop.memory.retrieval.results import SearchHit
+from everloop.memory import ContradictionGroup, SearchHit, snippet
 
 
 class OriginOut(ResponseBody):
@@ -20,7 +18,10 @@ class OriginOut(ResponseBody):
 
 
 class ItemOut(ResponseBody):
-    """A memory. `version` is the log position that set its current text."""
+    """A memory. `version` is the log position that set its current text.
+
+    `revised_by` is who wrote that version, if it was not the author.
+    """
 
     position: int
     version: int
@@ -30,6 +31,7 @@ class ItemOut(ResponseBody):
     kind: str
     scope: str
     author: str
+    revised_by: str
     origin: OriginOut
     learned_via: str
     happened_at: datetime
@@ -94,10 +96,15 @@ class GroupOut(ResponseBody):
 
 
 class AnswerOut(ResponseBody):
-    """Search results. `notes` say what could not be searched."""
+    """Search results. `notes` say what could not be searched.
+
+    If nothing fits the question well enough, there are no groups, and `closest` has what comes
+    nearest.
+    """
 
     groups: list[GroupOut]
     notes: list[str]
+    closest: list[HitOut]
 
 
 class VersionOut(ResponseBody):
@@ -200,11 +207,12 @@ class ReadingOut(BaseModel):
 
 def group_out(group: ContradictionGroup, query: str) -> GroupOut:
     """A group of hits as a response body, each with its snippet."""
-    hits = [_hit_out(hit, query) for hit in group.hits]
+    hits = [hit_out(hit, query) for hit in group.hits]
     return GroupOut(hits=hits, contradictory=group.contradictory)
 
 
-def _hit_out(hit: SearchHit, query: str) -> HitOut:
+def hit_out(hit: SearchHit, query: str) -> HitOut:
+    """A hit as a response body, with its snippet."""
     parts = snippet(hit.item.text, query).parts()
     return HitOut(
         item=ItemOut.model_validate(hit.item),

@@ -5,7 +5,7 @@ from typing import TypeVar
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from everloop.log.history.impact import Impact
+from everloop.log import Impact
 
 T = TypeVar("T")
 

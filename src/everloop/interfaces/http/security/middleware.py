@@ -4,17 +4,23 @@ An unknown `Host` is refused (421), which stops DNS rebinding. Another origin is
 which stops cross-site request forgery. Everything under `/api` needs a paired device, except the
 routes for signing in. A host's token is valid for `/mcp` only. Every response carries a content
 security policy, and private responses are not cached.
+
+A browser proves a device by two halves of its secret: a cookie, and a header that only pages of
+this origin can send. Cookies go to every port of a host name, so one alone opens nothing.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
-from http.cookies import CookieError, SimpleCookie
-from typing import Any
-from urllib.parse import urlsplit
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 from fastapi import HTTPException
 
-from everloop.access.state import Device
+from everloop.access import Device
+from everloop.stores import log_identity
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -34,6 +40,7 @@ PUBLIC_ROUTES = frozenset(
 HOST_TOKEN_PATH = "/mcp"  # noqa: S105 - the only path that accepts a host's token
 GUARDED_PATHS = ("/api", "/openapi.json", HOST_TOKEN_PATH)
 IMPORTS_PATH = "/api/imports"
+SIGN_IN_PATH = "/api/session"
 UNREPEATABLE_HEADERS = (
     b"host",
     b"origin",
@@ -42,6 +49,9 @@ UNREPEATABLE_HEADERS = (
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 UNAUTHORIZED = 401
 COOKIE_NAME = "everloop_device"
+COOKIES_MAX = 4  # values of our cookie that are looked at; another port may have set more
+KEY_HEADER = b"x-everloop-key"
+TICKET_PATHS = ("/api/files/", "/api/export")  # shown or downloaded by links, without a header
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'{scripts}; style-src 'self' 'unsafe-inline';"
     " font-src 'self'; img-src 'self' data: blob:; connect-src 'self'; manifest-src 'self';"
@@ -67,27 +77,48 @@ class SecurityRules(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = LOOPBACK_HOSTS
     body_bytes_max: int = 30_000_000
     import_bytes_max: int = 2_000_000_000  # an import is streamed to disk
+    sign_in_bytes_max: int = 65_536
+    head_wait_s: float = 10.0  # also for the body of a request that needs no credential
     secure: bool = False
+    instance: str = ""  # tells the cookies of several servers on one host name apart
 
     @property
     def cookie_name(self) -> str:
         """The session cookie's name. Over TLS, browsers enforce the `__Host-` prefix."""
-        return f"__Host-{COOKIE_NAME}" if self.secure else COOKIE_NAME
+        name = f"{COOKIE_NAME}_{self.instance}" if self.instance else COOKIE_NAME
+        return f"__Host-{name}" if self.secure else name
 
     def body_limit_bytes(self, path: str) -> int:
         """The largest body allowed at a path."""
+        if path == SIGN_IN_PATH or path.startswith(f"{SIGN_IN_PATH}/"):
+            return self.sign_in_bytes_max
         return self.import_bytes_max if path == IMPORTS_PATH else self.body_bytes_max
+
+
+class Authenticator(Protocol):
+    """Finds the device that a request proves to be; None if it proves none."""
+
+    def by_credential(self, text: str) -> Device | None:
+        """The device with this whole credential."""
+        ...
+
+    def by_ticket(self, cookie: str, ticket: str) -> Device | None:
+        """The device with this cookie and a ticket made for it."""
+        ...
+
+
+def instance_of(path: Path) -> str:
+    """A short name for the server of a log, the same after every start and on every node."""
+    return sha256(log_identity(path).encode()).hexdigest()[:10]
 
 
 class SecurityMiddleware:
     """ASGI middleware that rejects requests breaking the rules and adds security headers."""
 
-    def __init__(
-        self, app: AsgiApp, rules: SecurityRules, device_of: Callable[[str], Device | None]
-    ) -> None:
+    def __init__(self, app: AsgiApp, rules: SecurityRules, known: Authenticator) -> None:
         self._app = app
         self._rules = rules
-        self._device_of = device_of
+        self._known = known
         policy = CONTENT_SECURITY_POLICY.format(scripts="")
         self._headers = ((b"content-security-policy", policy.encode()), *SECURITY_HEADERS)
 
@@ -104,6 +135,8 @@ class SecurityMiddleware:
             await _refuse(scope, guarded_send, *refusal)
             return
         limited = _limited(receive, self._rules.body_limit_bytes(scope["path"]))
+        if _is_public(scope):
+            limited = _in_time(limited, self._rules.head_wait_s)
         await self._app(scope, limited, guarded_send)
 
     def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[int, str, str] | None:
@@ -125,12 +158,9 @@ class SecurityMiddleware:
                 "Send less at once, or raise the limit in the section `[serve]` of the settings.",
             )
         scope.setdefault("state", {})
-        device = self._device(headers)
+        device = self._device(scope, headers)
         scope["state"]["device"] = device
-        if (
-            not _is_guarded(scope["path"])
-            or (scope.get("method", ""), scope["path"]) in PUBLIC_ROUTES
-        ):
+        if not _is_guarded(scope["path"]) or _is_public(scope):
             return None
         return _denial(device, scope["path"])
 
@@ -157,17 +187,33 @@ class SecurityMiddleware:
             and parts.netloc.lower() == headers.get(b"host", b"").decode("latin-1").lower()
         )
 
-    def _device(self, headers: dict[bytes, bytes]) -> Device | None:
+    def _device(self, scope: Scope, headers: dict[bytes, bytes]) -> Device | None:
         bearer = headers.get(b"authorization", b"").decode("latin-1")
         if bearer.lower().startswith("bearer "):
-            return self._device_of(bearer[7:].strip())
-        jar: SimpleCookie = SimpleCookie()
-        try:
-            jar.load(headers.get(b"cookie", b"").decode("latin-1"))
-        except CookieError:
-            return None
-        found = jar.get(self._rules.cookie_name)
-        return self._device_of(found.value) if found else None
+            return self._known.by_credential(bearer[7:].strip())
+        key, ticket = headers.get(KEY_HEADER, b"").decode("latin-1"), _ticket(scope)
+        for cookie in cookie_values(scope["headers"], self._rules.cookie_name)[:COOKIES_MAX]:
+            device = self._known.by_credential(cookie + key) if key else None
+            device = device or (self._known.by_ticket(cookie, ticket) if ticket else None)
+            if device is not None:
+                scope["state"]["cookie"] = cookie
+                return device
+        return None
+
+
+def cookie_values(headers: Iterable[tuple[bytes, bytes]], name: str) -> list[str]:
+    """The values of a cookie. Cookies of others, whatever they contain, do not matter."""
+    sent = [value.decode("latin-1") for header, value in headers if header == b"cookie"]
+    parts = (part.strip().partition("=") for line in sent for part in line.split(";"))
+    return [value for found, sign, value in parts if sign and found == name]
+
+
+def _ticket(scope: Scope) -> str:
+    """The ticket in the address of a link; empty where links carry none."""
+    if scope.get("method") not in SAFE_METHODS or not scope["path"].startswith(TICKET_PATHS):
+        return ""
+    asked: bytes = scope.get("query_string", b"")
+    return parse_qs(asked.decode("latin-1")).get("ticket", [""])[0]
 
 
 def _is_ambiguous(headers: Iterable[tuple[bytes, bytes]]) -> bool:
@@ -186,6 +232,10 @@ def _denial(device: Device | None, path: str) -> tuple[int, str, str] | None:
 
 def _is_guarded(path: str) -> bool:
     return any(path == root or path.startswith(f"{root}/") for root in GUARDED_PATHS)
+
+
+def _is_public(scope: Scope) -> bool:
+    return (scope.get("method", ""), scope["path"]) in PUBLIC_ROUTES
 
 
 def _has_port(host: str) -> bool:
@@ -217,6 +267,24 @@ def _limited(receive: Receive, bytes_max: int) -> Receive:
         return message
 
     return limited
+
+
+def _in_time(receive: Receive, wait_s: float) -> Receive:
+    """Enforce a time limit on the body of somebody unknown."""
+    ended = False
+
+    async def in_time() -> MutableMapping[str, Any]:
+        nonlocal ended
+        if ended:  # from here on, only whether the client is still there
+            return await receive()
+        try:
+            message = await asyncio.wait_for(receive(), wait_s)
+        except TimeoutError:
+            raise HTTPException(408, "the request took too long") from None
+        ended = not message.get("more_body")
+        return message
+
+    return in_time
 
 
 async def _refuse(scope: Scope, send: Send, status: int, message: str, hint: str) -> None:

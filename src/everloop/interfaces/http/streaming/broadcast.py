@@ -13,17 +13,16 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
-from everloop.access.events import DeviceRevoked
+from everloop.access import DeviceRevoked
 from everloop.errors import EverloopError
 from everloop.interfaces.http.streaming.subscriber import Frame, Subscriber, body_message
-from everloop.log import Fact, Log
-from everloop.log.model.record import fact_of
+from everloop.log import Fact, Log, fact_of
 from everloop.settings import ServeSettings
-from everloop.turns.live import LiveAnswers, LiveText
+from everloop.turns import LiveAnswers, LiveText
 
 RECENT_FACTS_MAX = 10_000  # recent facts cached for subscribers that join or resume
 PAGE = 500
-SECRET_KINDS = ("access.",)  # kinds whose data is never sent
+SECRET_KINDS = ("access.", "notifications.subscription_")  # kinds whose data is never sent
 HEARTBEAT = Frame(0, b": beat\n\n")
 
 
@@ -190,6 +189,7 @@ def _words_frame(event: str, words: LiveText) -> Frame:
         "turn_id": words.turn_id,
         "offset": words.offset,
         "text": words.text,
+        "thought": words.thought,
     }
     return Frame(0, _encode(event, body, None))
 

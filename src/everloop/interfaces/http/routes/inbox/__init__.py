@@ -1,0 +1,1 @@
+"""Routes of the inbox, and of push messages about it."""
