@@ -1,11 +1,15 @@
 """MCP over HTTP on loopback: both protocol generations, and Host and Origin checks."""
 
+from pathlib import Path
+
 import httpx2
 import pytest
 from mcp.client.streamable_http import streamable_http_client
 from tests.interfaces.mcp.clients import open_client
 
 from everloop.app import Engine
+from everloop.interfaces.mcp.http_mount import McpMount
+from everloop.settings import DoorSettings, Settings
 
 WORDS = {"text": "The user prefers tabs.", "scope": "user", "confirmation": "tabs"}
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -44,3 +48,11 @@ def test_a_session_id_invented_by_a_client_is_ignored(address: str, engine: Engi
 def test_another_sites_page_cannot_reach_it(address: str, header: dict[str, str]) -> None:
     answer = httpx2.post(address, json=PING, headers=HEADERS | header)
     assert answer.status_code in (403, 421)
+
+
+def test_sessions_end_when_nobody_uses_them(tmp_path: Path) -> None:
+    settings = Settings(home=str(tmp_path), doors=DoorSettings(session_idle_s=5.0, sessions_max=7))
+    with Engine.open(settings=settings) as engine:
+        sessions = McpMount(engine, settings, ["127.0.0.1"]).sessions
+    assert (sessions.session_idle_timeout, sessions.max_sessions) == (5.0, 7)
+    assert DoorSettings().session_idle_s == 1_800

@@ -18,7 +18,12 @@ PACKAGE = "@modelcontextprotocol/inspector@0.15.0"
 
 WHERE = {"scope": "project:tea"}
 LESSON = {"description": "Warm the pot.", "body": "With hot water.", **WHERE}
-BY_ID = ("zoom", "report_use", "give_feedback")  # told what to look at by a call before
+BY_ID = (
+    "zoom",
+    "report_use",
+    "give_feedback",
+    "task_status",
+)  # told what to look at by a call before
 CALLS: dict[str, dict[str, str]] = {
     "remember": {"text": "The tea was cold.", "confirmation": "It was cold.", **WHERE},
     "propose_lesson": LESSON,
@@ -28,6 +33,9 @@ CALLS: dict[str, dict[str, str]] = {
     "zoom": WHERE,
     "report_use": WHERE,
     "give_feedback": {"helpful": "true", "words": "Good tea.", **WHERE},
+    "propose_task": {"title": "Make tea", "brief": "Make tea."},
+    "task_status": {},
+    "claude_code": {"prompt": "Make tea."},
 }
 
 
@@ -46,11 +54,13 @@ def _inspected(inspector: Path, home: Path, method: str, *words: str) -> Any:
 
 def test_the_inspector_lists_and_calls_every_tool(inspector: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
+    home.mkdir()
+    (home / "settings.toml").write_text("[doors]\ntask_wait_s = 0\n")
     tools = {tool["name"]: tool for tool in _inspected(inspector, home, "tools/list")["tools"]}
     assert tools.keys() == CALLS.keys()
     made: dict[str, str] = {}
     for name, arguments in CALLS.items():
-        made_by = "remember" if name == "zoom" else "propose_lesson"
+        made_by = {"zoom": "remember", "task_status": "propose_task"}.get(name, "propose_lesson")
         named = {"id": made[made_by]} if name in BY_ID else {}
         words = [f"{key}={value}" for key, value in {**arguments, **named}.items()]
         given = [part for word in words for part in ("--tool-arg", word)]

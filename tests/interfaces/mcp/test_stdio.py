@@ -28,12 +28,18 @@ INITIALIZE = {
 WORDS = {"text": "The user prefers tabs.", "scope": "user", "confirmation": "tabs"}
 TOOLS = {
     "browse",
+    "claude_code",
     "give_feedback",
+    "list_worlds",
     "manifest",
     "propose_lesson",
+    "propose_task",
+    "read_scene",
     "recall",
     "remember",
     "report_use",
+    "task_status",
+    "what_does_character_know",
     "zoom",
 }
 

@@ -71,8 +71,9 @@ class Wire:
 class Process(Wire):
     """A client of an `everloop rpc` process."""
 
-    def __init__(self, home: Path, *words: str, **settings: str) -> None:
-        command = [sys.executable, "-m", "everloop", "--home", str(home), "rpc", *words]
+    def __init__(self, home: Path | None, *words: str, **settings: str) -> None:
+        where = [] if home is None else ["--home", str(home)]
+        command = [sys.executable, "-m", "everloop", *where, "rpc", *words]
         self.process = subprocess.Popen(  # noqa: S603 - our own program
             command,
             stdin=subprocess.PIPE,
@@ -101,7 +102,7 @@ class Process(Wire):
 
 
 @contextmanager
-def serving(home: Path, *words: str, **settings: str) -> Generator[Process]:
+def serving(home: Path | None, *words: str, **settings: str) -> Generator[Process]:
     """Run a process and kill it afterwards."""
     client = Process(home, *words, **settings)
     try:

@@ -14,7 +14,8 @@ from pathlib import Path
 from tests.interfaces.rpc.clients import Indoors, indoors
 
 from everloop.app import USER
-from everloop.lessons.model.commands import GiveFeedback
+from everloop.lessons.model.commands import GiveFeedback, HearWords
+from everloop.log import Context
 
 FOLDER = Path(__file__).with_name("golden")
 _ID = re.compile(r"\b(mem-c|mem|les)-([0-9a-f]+)\b")
@@ -71,6 +72,9 @@ def _happens(inside: Indoors, what: str, words: list[str]) -> None:
             inside.stage.clock.tick(hours=float(number))
         case "trust", [host]:
             inside.engine.lessons.trust(host, by=USER)
+        case "hear", [host, session, *said]:
+            by = Context(actor=f"agent:{host}", session=session)
+            inside.engine.do(HearWords(host, session, " ".join(said)), by=by)
         case "praise", [lesson_id]:
             inside.engine.lessons.feedback(GiveFeedback(lesson_id, True, "s"), by=USER)
         case _:

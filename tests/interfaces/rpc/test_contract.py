@@ -117,7 +117,7 @@ SHAPES: dict[str, tuple[str, str]] = {  # what is always there; what may be ther
         "",
     ),
     "task.log_phase": ("ok task_id phase newly_recorded", ""),
-    "task.get_ledger": ("task_id entries", ""),
+    "task.get_ledger": ("task_id phases_logged entries", ""),
 }
 INNER: dict[tuple[str, str], str] = {  # the fields of what stands in a result
     ("lesson.recall", "results"): (
@@ -129,10 +129,10 @@ INNER: dict[tuple[str, str], str] = {  # the fields of what stands in a result
         "id description scope origin created_at updated_at consumed_by_user_lessons"
     ),
     ("manifest.assemble", "active_lessons"): (
-        "id description status body_preview applied_count gate"
+        "id description status body_preview applied_count last_applied_at target_skill gate"
     ),
     ("manifest.assemble", "memories"): "id description body_preview similarity",
-    ("task.get_ledger", "entries"): "phase recorded_at note",
+    ("task.get_ledger", "entries"): "phase logged_at recorded_at note",
 }
 STATISTICS = (
     "assembled_at total_listed skipped_count gate_skip_count record_applied_failures"

@@ -13,8 +13,7 @@ from typing import Any, Final
 from mcp.server.mcpserver import Context as Request
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from everloop.access.decide import HOST_NAME_PATTERN
-from everloop.access.state import Device
+from everloop.access import HOST_NAME_PATTERN, Device
 from everloop.app import Engine
 from everloop.host_admission import admit_host, host_actor
 from everloop.log import Context

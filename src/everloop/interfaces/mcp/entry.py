@@ -4,7 +4,7 @@ import logging
 import sys
 from argparse import Namespace
 
-from everloop.adapters.system import system_world
+from everloop.adapters import system_world
 from everloop.app import Engine
 from everloop.errors import Unavailable
 from everloop.settings import host_session, load

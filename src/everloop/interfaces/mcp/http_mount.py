@@ -32,20 +32,23 @@ class McpMount:
         run = engine.log.ids.new("mcp")
         server = build_server(make_tool_context(engine, settings, run=run, embeds=False))
         server.streamable_http_app(
-            streamable_http_path=PATH, transport_security=_transport_security(hosts)
+            streamable_http_path=PATH,
+            session_idle_timeout=settings.doors.session_idle_s,
+            max_sessions=settings.doors.sessions_max,
+            transport_security=_transport_security(hosts),
         )
-        self._sessions = server.session_manager
+        self.sessions = server.session_manager
 
     def lifespan(self) -> AbstractAsyncContextManager[None]:
         """The session manager's lifespan, which must be open while it serves."""
-        return self._sessions.run()
+        return self.sessions.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request of an authenticated device."""
         device_id = scope["state"]["device"].device_id
         token = AccessToken(token="", client_id=device_id, scopes=[])
         authenticated = {**scope, "user": AuthenticatedUser(token)}
-        await self._sessions.handle_request(authenticated, receive, send)
+        await self.sessions.handle_request(authenticated, receive, send)
 
 
 def _transport_security(hosts: Sequence[str]) -> TransportSecuritySettings:

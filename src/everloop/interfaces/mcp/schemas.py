@@ -5,10 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from everloop.lessons.gate.standing import GateResult
-from everloop.lessons.model.lifecycle import Status
-from everloop.memory.projections.queries import Item
-from everloop.memory.retrieval import results
+from everloop.lessons import GateResult, Status
+from everloop.memory import Item, SearchHit
 
 Notices = Annotated[
     list[str], Field(description="Read these first: what was not searched, and why.")
@@ -27,6 +25,9 @@ class MemoryLine(BaseModel):
     kind: str
     scope: str
     author: str = Field(description="`user`, `agent:…`, `engine` or `pack:…`.")
+    revised_by: str = Field(
+        default="", description="Who wrote its current version, if not the author."
+    )
     happened_at: datetime
     recorded_at: datetime
     holds_until: datetime | None = Field(
@@ -150,6 +151,7 @@ def memory_line(item: Item, characters: int) -> MemoryLine:
         kind=item.kind,
         scope=item.scope,
         author=item.author,
+        revised_by=item.revised_by,
         happened_at=item.happened_at,
         recorded_at=item.recorded_at,
         holds_until=item.holds_until,
@@ -181,7 +183,7 @@ def lesson_line(standing: GateResult, characters: int) -> LessonLine:
     )
 
 
-def found_memory(hit: results.SearchHit, characters: int) -> Found:
+def found_memory(hit: SearchHit, characters: int) -> Found:
     """A search hit as tool output."""
     return Found(
         memory=memory_line(hit.item, characters),

@@ -8,11 +8,17 @@ from typing import Final, NamedTuple
 
 from everloop.app import Engine
 from everloop.errors import Forbidden, NotFound
-from everloop.lessons.projections.queries import lesson_page, lesson_positions
+from everloop.lessons import lesson_page, lesson_positions
 from everloop.log import Reader
-from everloop.memory.browse.scopes_in_use import scope_has_items, visible_scopes
-from everloop.memory.model.scopes import Viewer, check_scope
-from everloop.memory.projections.queries import Item, load_viewer
+from everloop.memory import (
+    WORLD_PREFIX,
+    Item,
+    Viewer,
+    check_scope,
+    load_viewer,
+    scope_has_items,
+    visible_scopes,
+)
 
 GLOBAL: Final = "global"
 ALWAYS_KNOWN_SCOPES: Final = ("user", GLOBAL)
@@ -57,6 +63,11 @@ def check_writable(engine: Engine, principal: str, scope: str) -> tuple[str, ...
         Forbidden: the host has no access to it.
     """
     check_scope(scope)
+    if scope.startswith(WORLD_PREFIX):
+        raise Forbidden(
+            f"{principal} cannot write into {scope!r}",
+            hint="A world is for reading: use `read_scene` or `what_does_character_know`.",
+        )
     with engine.reading() as reader:
         who = load_viewer(reader, principal)
         if not who.has_scope(scope):

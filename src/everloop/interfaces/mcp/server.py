@@ -21,11 +21,14 @@ from everloop.interfaces.mcp.tool_context import ToolContext
 from everloop.interfaces.mcp.tools.lessons import LessonTools
 from everloop.interfaces.mcp.tools.memories import MemoryTools
 from everloop.interfaces.mcp.tools.recall import SearchTools
+from everloop.interfaces.mcp.tools.tasks import TaskTools
+from everloop.interfaces.mcp.tools.worlds import WorldTools
 from everloop.settings import Settings
 
 INSTRUCTIONS = """\
 Everloop is the user's long-term memory, with lessons that their agents learned.
-- Every tool needs a `scope`: `project:NAME` for this project, `user` for facts about the user.
+- Tools of memory and lessons need a `scope`: `project:NAME` for this project, `user` for facts
+  about the user.
 - Call `recall` before you answer or start work; call `manifest` once at the start of a task.
 - `remember` only what the user said or confirmed, with their words as `confirmation`.
 - When you learn how to do better, call `propose_lesson`, with memories as evidence.
@@ -76,6 +79,14 @@ def _add_tools(server: MCPServer[Any], room: ToolContext) -> None:
     _add(server, lessons.propose_lesson, "Propose a lesson", writes=True)
     _add(server, lessons.report_use, "Report that a lesson was used", writes=True)
     _add(server, lessons.give_feedback, "Pass on the user's feedback", writes=True)
+    tasks = TaskTools(room)
+    _add(server, tasks.propose_task, "Propose a task", writes=True, idempotent=False)
+    _add(server, tasks.task_status, "See where a task stands")
+    _add(server, tasks.claude_code, "Let Claude Code work", writes=True, idempotent=False)
+    worlds = WorldTools(room)
+    _add(server, worlds.list_worlds, "List the worlds to read")
+    _add(server, worlds.read_scene, "Read a scene as someone saw it")
+    _add(server, worlds.what_does_character_know, "See what a character knows")
 
 
 def _add(

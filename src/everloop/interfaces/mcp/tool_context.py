@@ -8,9 +8,8 @@ from pydantic import Field
 from everloop.app import Engine
 from everloop.errors import Invalid
 from everloop.interfaces.mcp.callers import CallerResolver
-from everloop.log import Context, Draft
-from everloop.log.model.facts import NoteWritten
-from everloop.memory.background import EmbeddingTask
+from everloop.log import Context, Draft, NoteWritten
+from everloop.memory import EmbeddingTask
 from everloop.settings import DoorSettings
 
 RELAYED_WORDS_STREAM: Final = "said"  # the stream of the user's words as hosts relay them

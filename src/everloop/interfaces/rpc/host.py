@@ -11,7 +11,7 @@ import msgspec
 from everloop.app import Engine
 from everloop.errors import Forbidden
 from everloop.log import Command, Context, Receipt
-from everloop.memory.projections.queries import load_viewer
+from everloop.memory import load_viewer
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from everloop.errors import Invalid
-from everloop.memory.model.events import Origin
-from everloop.memory.model.scopes import check_scope
-from everloop.memory.projections.queries import Filter, Item
+from everloop.memory import Filter, Item, Origin, check_scope
 
 PREVIEW_CHARACTERS: Final = 240
 PAGE_SIZE: Final = 50
 PAGE_MAX: Final = 500
+NO_SCOPE: Final = ("",)  # no memory has it
 UNNAMED_SCOPES: Final = ("user", "global")  # scopes without a name part
 
 Scope = str | dict[str, str]
@@ -38,7 +37,7 @@ class ScopesOfKind(msgspec.Struct, frozen=True, tag_field="kind", tag="kind"):
 class AnyOfScopes(msgspec.Struct, frozen=True, tag_field="kind", tag="any_of"):
     """Only these scopes."""
 
-    scopes: Annotated[tuple[Scope, ...], Meta(min_length=1)]
+    scopes: tuple[Scope, ...]
 
 
 ScopeFilter = ExactScope | ScopesOfKind | AnyOfScopes
@@ -82,7 +81,7 @@ def parse_scope_filter(wanted: ScopeFilter | None) -> Filter:
         case ScopesOfKind(kind_name=kind):
             return Filter(scope_kinds=(kind,))
         case AnyOfScopes(scopes=scopes):
-            return Filter(scopes=tuple(parse_scope(scope) for scope in scopes))
+            return Filter(scopes=tuple(parse_scope(scope) for scope in scopes) or NO_SCOPE)
         case None:
             return Filter()
 

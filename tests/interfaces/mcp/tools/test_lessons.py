@@ -49,7 +49,10 @@ def test_no_tool_promotes_activates_or_trusts(mcp_client: McpClient) -> None:
 def test_tools_say_whether_they_write(mcp_client: McpClient) -> None:
     tools = {tool.name: tool for tool in mcp_client.ask("list_tools").tools}
     writing = {name for name, tool in tools.items() if not tool.annotations.read_only_hint}
-    assert writing == {"manifest", "remember", "propose_lesson", "report_use", "give_feedback"}
+    assert writing == {
+        "manifest", "remember", "propose_lesson", "report_use", "give_feedback", "propose_task",
+        "claude_code",
+    }  # fmt: skip
     for tool in tools.values():
         assert tool.annotations.destructive_hint is False
         assert tool.output_schema is not None

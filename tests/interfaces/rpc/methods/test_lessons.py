@@ -1,5 +1,7 @@
 """Lesson methods: what a host may not do. The rest is in the golden conversations."""
 
+from typing import Any
+
 import pytest
 from tests.interfaces.rpc.clients import Indoors, Refused
 
@@ -7,7 +9,7 @@ from everloop.app import USER
 from everloop.lessons.crew.commands import ActivateEntry, EnlistEntry
 from everloop.lessons.crew.events import Skill
 from everloop.lessons.model.commands import ProposeLesson
-from everloop.memory.model.commands import GrantAudience
+from everloop.memory.model.commands import GrantAudience, RememberItem
 
 RULE = {"description": "Look first", "body": "Read the log before you guess."}
 
@@ -62,6 +64,27 @@ def test_a_host_without_access_sees_no_ledger(inside: Indoors) -> None:
     inside.engine.do(GrantAudience("agent:rpc", ()), by=USER)
     assert inside.call("task.get_ledger", "rpc", task_id="t-1")["entries"] == []
     assert len(inside.call("task.get_ledger", "squid", task_id="t-1")["entries"]) == 1
+
+
+@pytest.mark.promise("P-MEM-6")
+def test_a_host_with_access_to_some_scopes_sees_its_own_phases_only(inside: Indoors) -> None:
+    inside.call("task.log_phase", "squid", task_id="t-1", phase="learn", note="secret")
+    inside.engine.do(GrantAudience("agent:rpc", ("project:zoo",)), by=USER)
+    inside.call("task.log_phase", "rpc", task_id="t-1", phase="code")
+    assert inside.call("task.get_ledger", "rpc", task_id="t-1")["phases_logged"] == ["code"]
+
+
+@pytest.mark.promise("P-MEM-6")
+def test_a_hidden_memory_cannot_be_told_from_none_by_citing_it(inside: Indoors) -> None:
+    inside.engine.do(RememberItem("mem-pin", "The PIN is 4711.", scope="project:bank"), by=USER)
+    inside.engine.do(GrantAudience("agent:rpc", ("project:zoo",)), by=USER)
+    told: list[list[str]] = []
+    for cited in ("mem-pin", "mem-not"):
+        text: dict[str, Any] = {"description": f"Mind {cited}", "body": "x"}
+        made = inside.call("lesson.create", **text, scope={"project": "zoo"}, evidence=[cited])
+        reasons = inside.call("lesson.gate", id=made["id"])["reasons"]
+        told.append([reason.replace(cited, "…") for reason in reasons])
+    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("granted", [(), ("project:zoo",)])

@@ -114,3 +114,14 @@ def test_semantic_search_finds_a_memory_right_after_it_was_created(tmp_path: Pat
         assert "notes" not in found
         assert [hit["id"] for hit in found["results"]] == [made["id"]]
         assert found["results"][0]["source"] == "semantic"
+
+
+def test_who_reworded_another_agents_memory_is_named(inside: Indoors) -> None:
+    mine = inside.call("memory.create", description="tea", content="Tea at four.")["id"]
+    assert "revised_by" not in inside.call("memory.update", id=mine, content="Tea at five.")
+    changed = inside.call("memory.update", "other", id=mine, content="Coffee at six.")
+    assert changed["revised_by"] == "agent:other"
+    assert inside.call("memory.get", id=mine)["revised_by"] == "agent:other"
+    item = inside.engine.memory.find("user", mine)
+    assert (item.author, item.revised_by) == ("agent:rpc", "agent:other")
+    assert item.authors == "agent:rpc, revised by agent:other"

@@ -14,10 +14,21 @@ from everloop.interfaces.mcp.callers import McpContext
 from everloop.interfaces.mcp.schemas import LessonLine, Proposed, lesson_line
 from everloop.interfaces.mcp.scoping import check_writable, resolve_scopes
 from everloop.interfaces.mcp.tool_context import Scope, ToolContext
-from everloop.lessons.model.commands import GiveFeedback, ProposeLesson, UseLesson
-from everloop.lessons.model.events import Evidence, MemoryEvidence, Narrative, QuoteEvidence
-from everloop.lessons.model.narrative import CORRECTION_MAX, FAILURE_MAX, QUOTE_MAX, TRIGGER_MAX
-from everloop.lessons.projections import queries
+from everloop.lessons import (
+    CORRECTION_MAX,
+    FAILURE_MAX,
+    QUOTE_MAX,
+    TRIGGER_MAX,
+    Evidence,
+    GiveFeedback,
+    MemoryEvidence,
+    Narrative,
+    ProposeLesson,
+    QuoteEvidence,
+    UseLesson,
+    content_lesson_id,
+    find_lesson,
+)
 from everloop.log import Context
 
 LessonId = Annotated[str, Field(description="A lesson's id: `les-…`.")]
@@ -86,7 +97,7 @@ class LessonTools:
             *(QuoteEvidence(text) for text in quotes),
         )
         new = ProposeLesson(
-            lesson_id=lesson_id(by, scope, description, body),
+            lesson_id=self._lesson_id(by.actor, scope, description.strip(), body.strip()),
             description=description,
             body=body,
             scope=scope,
@@ -109,6 +120,12 @@ class LessonTools:
             new=not proposed.updated,
             in_the_way=list(standing.reasons),
         )
+
+    def _lesson_id(self, actor: str, *content: str) -> str:
+        """The id of a lesson, from its content: proposing it again is idempotent."""
+        parts = (actor, *content)
+        plain = f"les-{_digest(*parts)}"  # of versions without keys
+        return content_lesson_id(self._room.engine.log, actor, parts, plain=plain)
 
     def report_use(
         self,
@@ -138,6 +155,7 @@ class LessonTools:
     ) -> LessonLine:
         """Relay the user's feedback on a lesson, in their words. Never your own opinion.
 
+        Praise supports a lesson only if the user trusts you, and said these words in your session.
         Negative feedback stops the lesson at once, and only the user can withdraw it.
         """
         by = self._room.callers.caller_context(ctx)
@@ -149,7 +167,7 @@ class LessonTools:
             )
         request = _digest(by.actor, by.session, id, str(helpful), words)
         noted = self._room.record_words(by, words, request_id=f"said-{request}")
-        signal = GiveFeedback(id, helpful, signal_id=f"note-{noted}")
+        signal = GiveFeedback(id, helpful, signal_id=f"note-{noted}", words=words)
         self._room.engine.lessons.feedback(signal, by=by)
         return self._line(by, id)
 
@@ -157,16 +175,11 @@ class LessonTools:
         """Check that the host can see the lesson in this scope."""
         where = resolve_scopes(self._room.engine, by.actor, scope)
         with self._room.engine.reading() as reader:
-            queries.find_lesson(reader, where.audience, lesson)
+            find_lesson(reader, where.audience, lesson)
 
     def _line(self, by: Context, lesson: str) -> LessonLine:
         standing = self._room.engine.lessons.gate_result(by.actor, lesson)
         return lesson_line(standing, self._room.doors.preview_characters)
-
-
-def lesson_id(by: Context, scope: str, description: str, body: str) -> str:
-    """The id of a lesson, from its content: proposing it again is idempotent."""
-    return f"les-{_digest(by.actor, scope, description.strip(), body.strip())}"
 
 
 def _digest(*parts: str) -> str:

@@ -1,8 +1,11 @@
 """MCP tools for memories: remember a fact, zoom into a summary."""
 
 import hashlib
+import hmac
 import threading
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain, count
 from typing import Annotated, Final
 
 import msgspec
@@ -14,15 +17,21 @@ from everloop.interfaces.mcp.schemas import Level, Remembered, Zoomed, memory_li
 from everloop.interfaces.mcp.scoping import check_writable, resolve_scopes, wrong_scope_error
 from everloop.interfaces.mcp.tool_context import Scope, ToolContext
 from everloop.log import Context
-from everloop.memory.model.commands import RememberItem
-from everloop.memory.model.decide import DURABLE, check_time, validate_new_item
-from everloop.memory.model.events import Origin
-from everloop.memory.model.scopes import OWNER
-from everloop.memory.projections.queries import Item, load_viewer
-from everloop.memory.service import RememberResult
-from everloop.memory.summaries.zoom import zoom
+from everloop.memory import (
+    DURABLE,
+    OWNER,
+    Item,
+    Origin,
+    RememberItem,
+    RememberResult,
+    check_time,
+    load_viewer,
+    validate_new_item,
+    zoom,
+)
 
 ID_CHARACTERS: Final = 32
+KEYED: Final = "mem-k"  # prefix of keyed ids; plain ones continue with hexadecimal digits
 
 
 class MemoryTools:
@@ -65,7 +74,7 @@ class MemoryTools:
             )
         check_time("holds_until", holds_until, allowed="")
         wanted = RememberItem(
-            item_id=memory_id(scope, text),
+            item_id="",
             text=text,
             title=title,
             scope=scope,
@@ -73,7 +82,9 @@ class MemoryTools:
             durability=holds_until or DURABLE,
         )
         with self._one_at_a_time:  # concurrent duplicates are stored once
-            known = self._find(by.actor, wanted.item_id)
+            item_id = self._id_of(by.actor, scope, text)
+            wanted = msgspec.structs.replace(wanted, item_id=item_id)
+            known = self._find(by.actor, item_id)
             if known is not None and self._still_says(known, wanted):
                 return self._existing(known)
             kept = self._store(wanted, confirmation, by)
@@ -112,15 +123,38 @@ class MemoryTools:
 
     def _store(self, wanted: RememberItem, confirmation: str, by: Context) -> RememberResult:
         """Store a memory, with the user's confirmation recorded as its cause."""
-        if (
-            self._find(OWNER, wanted.item_id) is not None
-        ):  # the id is taken: that memory was edited since
-            wanted = msgspec.structs.replace(wanted, item_id="")
+        if self._find(OWNER, wanted.item_id) is not None:  # that memory was edited or has expired
+            free = self._free_id(wanted.scope, wanted.text)
+            wanted = msgspec.structs.replace(wanted, item_id=free)
         validate_new_item(wanted)  # validate before the confirmation is recorded
         wanted = msgspec.structs.replace(
             wanted, because=(self._room.record_words(by, confirmation),)
         )
         return self._room.engine.memory.remember(wanted, by=by)
+
+    def _id_of(self, actor: str, scope: str, text: str) -> str:
+        """The id of a memory with this text: the same again for the same text, unless it changed.
+
+        Ids are keyed, so that nobody can compute which memory has a text and ask whether it is
+        there. Memories of earlier versions keep their plain ids. An id that is taken by a memory
+        which the caller cannot see, or which says something else now, gives way to another.
+        """
+        wanted = (scope, text.strip())
+        for item_id in chain([plain_memory_id(scope, text)], self._keyed_ids(scope, text)):
+            known = self._find(actor, item_id)
+            if known is not None and (known.scope, known.text.strip()) == wanted:
+                return item_id
+            if item_id.startswith(KEYED) and self._find(OWNER, item_id) is None:
+                return item_id
+        raise AssertionError("there are as many ids as needed")
+
+    def _free_id(self, scope: str, text: str) -> str:
+        ids = self._keyed_ids(scope, text)
+        return next(item_id for item_id in ids if self._find(OWNER, item_id) is None)
+
+    def _keyed_ids(self, scope: str, text: str) -> Iterator[str]:
+        key = self._room.engine.log.secret
+        return (keyed_memory_id(key, scope, text, number) for number in count())
 
     def _find(self, principal: str, item_id: str) -> Item | None:
         try:
@@ -148,7 +182,13 @@ class MemoryTools:
         return Remembered(notices=[], id=known.item_id, new=False, contradicts=contradicts)
 
 
-def memory_id(scope: str, text: str) -> str:
-    """The id of a memory, from its content: remembering it again is idempotent."""
+def plain_memory_id(scope: str, text: str) -> str:
+    """The id that earlier versions gave a memory, from its content alone."""
     digest = hashlib.sha256(f"{scope}\n{text.strip()}".encode()).hexdigest()
     return f"mem-{digest[:ID_CHARACTERS]}"
+
+
+def keyed_memory_id(key: bytes, scope: str, text: str, number: int) -> str:
+    """The id of a memory, from its content and a key that only the log has."""
+    content = f"{number}\n{scope}\n{text.strip()}".encode()
+    return f"{KEYED}{hmac.new(key, content, hashlib.sha256).hexdigest()[:ID_CHARACTERS]}"

@@ -17,13 +17,9 @@ from everloop.interfaces.mcp.schemas import (
 )
 from everloop.interfaces.mcp.scoping import SearchScopes, resolve_scopes, wrong_scope_error
 from everloop.interfaces.mcp.tool_context import Scope, ToolContext
-from everloop.lessons.manifest.manifest import ManifestRequest
-from everloop.lessons.projections import queries
-from everloop.lessons.projections.search import search_lessons
+from everloop.lessons import ManifestRequest, find_lesson, lesson_page, search_lessons
 from everloop.log import Context
-from everloop.memory.browse.queries import page_by_time, resolve_item
-from everloop.memory.projections.queries import Filter, load_viewer
-from everloop.memory.retrieval.results import SearchMode, SearchQuery
+from everloop.memory import Filter, SearchMode, SearchQuery, load_viewer, page_by_time, resolve_item
 
 LessonStatus = Literal["pending", "active", "promoted", "superseded", "discarded"]
 OFFSET_MAX: Final = 10_000_000
@@ -181,7 +177,7 @@ class SearchTools:
 
     def _lesson(self, where: SearchScopes, lesson_id: str) -> Browsed:
         with self._room.engine.reading() as reader:
-            lesson = queries.find_lesson(reader, where.audience, lesson_id)
+            lesson = find_lesson(reader, where.audience, lesson_id)
             standing = self._room.engine.lessons.gate_results(reader, [lesson])[0]
         return Browsed(notices=[], lessons=[lesson_line(standing, self._characters_max)], total=1)
 
@@ -189,7 +185,7 @@ class SearchTools:
         self, where: SearchScopes, status: Sequence[str], limit: int, offset: int
     ) -> Browsed:
         with self._room.engine.reading() as reader:
-            found = queries.lesson_page(reader, where.audience, status, limit=limit, offset=offset)
+            found = lesson_page(reader, where.audience, status, limit=limit, offset=offset)
             standings = self._room.engine.lessons.gate_results(reader, found.lessons)
         characters = self._room.doors.preview_characters
         lines = [lesson_line(each, characters) for each in standings]

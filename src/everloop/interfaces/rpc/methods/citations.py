@@ -4,11 +4,14 @@ from typing import Any
 
 from everloop.interfaces.rpc.host import RpcHost
 from everloop.interfaces.rpc.methods.ping import Nothing
-from everloop.lessons.model.events import MemoryEvidence
-from everloop.lessons.model.lifecycle import LIVE_STATUSES
-from everloop.lessons.projections.queries import LessonView, lesson_positions, load_lessons
-from everloop.memory.browse.queries import items_with_ids
-from everloop.memory.projections.queries import load_viewer
+from everloop.lessons import (
+    LIVE_STATUSES,
+    LessonView,
+    MemoryEvidence,
+    lesson_positions,
+    load_lessons,
+)
+from everloop.memory import items_with_ids, load_viewer
 
 
 def recompute(host: RpcHost, asked: Nothing) -> dict[str, Any]:

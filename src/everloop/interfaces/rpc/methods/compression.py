@@ -7,15 +7,17 @@ from msgspec import Meta
 
 from everloop.interfaces.rpc.errors import INVALID_PARAMS, RpcError, not_found_subject
 from everloop.interfaces.rpc.host import RpcHost
-from everloop.interfaces.rpc.methods.memories import search_as_host
+from everloop.interfaces.rpc.methods.memories import consumer_count, search_as_host
 from everloop.interfaces.rpc.shapes import PAGE_MAX, Id, NonNegativeInt
-from everloop.lessons.citers import visible_citer_names
-from everloop.memory.projections.citations import citation_counts
-from everloop.memory.projections.queries import load_viewer
-from everloop.memory.retrieval.results import SearchQuery
-from everloop.memory.summaries.compress import SUMMARY_BUDGET_TOKENS, Compressor, Refusal
-from everloop.memory.summaries.extractive import extractive_summariser
-from everloop.memory.summaries.zoom import find_unretired
+from everloop.memory import (
+    SUMMARY_BUDGET_TOKENS,
+    Compressor,
+    Refusal,
+    SearchQuery,
+    extractive_summariser,
+    find_unretired,
+    load_viewer,
+)
 
 TOKENS_MAX: Final = 800  # about the 4,000 characters that a summary may have
 
@@ -43,9 +45,7 @@ def compress(host: RpcHost, asked: Compress) -> dict[str, Any]:
     with host.engine.reading() as reader:
         who = load_viewer(reader, host.actor)
         item = find_unretired(reader, who, made.summary_id)
-        cited = citation_counts(reader, who, [item.item_id], visible_citer_names)[
-            item.item_id
-        ].by_user
+        cited = consumer_count(reader, who, item)
     return {
         "id": item.item_id,
         "description": item.title,

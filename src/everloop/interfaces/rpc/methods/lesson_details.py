@@ -9,11 +9,15 @@ from everloop.errors import Forbidden, Invalid
 from everloop.interfaces.rpc.host import RpcHost
 from everloop.interfaces.rpc.methods.lessons import One, immune_error, lesson_json
 from everloop.interfaces.rpc.shapes import Id, NonEmptyText, scope_json, time_json
-from everloop.lessons.gate.checks import GateCheck
-from everloop.lessons.gate.evidence import parse_evidence
-from everloop.lessons.model.commands import EditLesson
-from everloop.lessons.model.events import Evidence, MemoryEvidence, Narrative
-from everloop.lessons.projections.queries import LessonView
+from everloop.lessons import (
+    EditLesson,
+    Evidence,
+    GateCheck,
+    LessonView,
+    MemoryEvidence,
+    Narrative,
+    parse_evidence,
+)
 
 
 class Edit(msgspec.Struct, frozen=True):

@@ -26,15 +26,16 @@ from everloop.interfaces.rpc.shapes import (
     preview,
     time_json,
 )
-from everloop.lessons.gate.evidence import parse_evidence
-from everloop.lessons.model.commands import (
+from everloop.lessons import (
     DiscardLesson,
     GiveFeedback,
+    LessonView,
     ProposeLesson,
+    ReplacementRefused,
     SupersedeLesson,
     UseLesson,
+    parse_evidence,
 )
-from everloop.lessons.projections.queries import LessonView
 
 AUTHORS: Final = ("user", "pack")  # any other value means an agent
 HELPFUL_POLARITIES: Final = ("thumbs_up", "up", "+")
@@ -43,7 +44,10 @@ Polarity = Literal["thumbs_up", "up", "+", "thumbs_down", "down", "-"]
 
 
 class Create(msgspec.Struct, frozen=True):
-    """A lesson to propose. Evidence that begins with `mem-` is a memory, other text a quote."""
+    """A lesson to propose. Evidence that begins with `mem-` is a memory, other text a quote.
+
+    Without a scope, it takes the scope of the memories that it cites.
+    """
 
     description: NonEmptyText
     body: NonEmptyText
@@ -52,7 +56,7 @@ class Create(msgspec.Struct, frozen=True):
     pack_id: str = ""
     external_id: str = ""
     seed_as_promoted: bool = False
-    scope: Scope = "user"
+    scope: Scope | None = None
 
 
 class Recall(msgspec.Struct, frozen=True):
@@ -85,11 +89,12 @@ class List(msgspec.Struct, frozen=True):
 
 
 class Feedback(msgspec.Struct, frozen=True):
-    """A user's feedback on a lesson. The same signal counts once."""
+    """A user's feedback on a lesson, with the user's words. The same signal counts once."""
 
     id: Id
     polarity: Polarity
     source_signal_id: str = ""
+    words: str = ""
 
 
 class Supersede(msgspec.Struct, frozen=True):
@@ -111,14 +116,19 @@ class Used(msgspec.Struct, frozen=True):
 def create(host: RpcHost, asked: Create) -> dict[str, Any]:
     """Propose a lesson."""
     author = asked.authored_by if asked.authored_by in AUTHORS else "agent"
+    evidence = parse_evidence(asked.evidence)
+    if asked.scope is None:
+        scope = host.engine.lessons.scope_of_evidence(evidence, by=host.by)
+    else:
+        scope = parse_scope(asked.scope)
     made = host.engine.lessons.propose(
         ProposeLesson(
             lesson_id="",
             description=asked.description,
             body=asked.body,
-            scope=host.check_scope_access(parse_scope(asked.scope)),
+            scope=host.check_scope_access(scope),
             author=author,
-            evidence=parse_evidence(asked.evidence),
+            evidence=evidence,
             pack_id=asked.pack_id,
             external_id=asked.external_id,
             seed_as_promoted=asked.seed_as_promoted,
@@ -191,7 +201,9 @@ def list_lessons(host: RpcHost, asked: List) -> dict[str, Any]:
 def feedback(host: RpcHost, asked: Feedback) -> dict[str, Any]:
     """Relay a user's feedback on a lesson."""
     helpful = asked.polarity in HELPFUL_POLARITIES
-    command = GiveFeedback(asked.id, helpful=helpful, signal_id=asked.source_signal_id)
+    command = GiveFeedback(
+        asked.id, helpful=helpful, signal_id=asked.source_signal_id, words=asked.words
+    )
     lesson = host.engine.lessons.feedback(command, by=host.by)
     return {
         "ok": True,
@@ -212,7 +224,8 @@ def supersede(host: RpcHost, asked: Supersede) -> dict[str, Any]:
     except Forbidden as problem:
         raise immune_error(problem, asked.old_id) from problem
     except Conflict as problem:
-        data = {"reason": str(problem), "hint": problem.hint}
+        code = problem.code if isinstance(problem, ReplacementRefused) else "not-possible"
+        data = {"reason": code, "hint": problem.hint}
         raise RpcError(SUPERSEDE_BLOCKED, f"supersede blocked: {problem}", data) from problem
     result = {"ok": True, "old_id": asked.old_id, "new_id": asked.new_id}
     return {**result, "old_status": old.status}

@@ -12,13 +12,7 @@ from everloop.interfaces.rpc.shapes import (
     parse_scope_filter,
     time_json,
 )
-from everloop.lessons.crew.queries import EntrySummary
-from everloop.lessons.manifest.manifest import (
-    Manifest,
-    ManifestLesson,
-    ManifestMemory,
-    ManifestRequest,
-)
+from everloop.lessons import EntrySummary, Manifest, ManifestLesson, ManifestMemory, ManifestRequest
 
 
 class Assemble(msgspec.Struct, frozen=True):
@@ -67,6 +61,8 @@ def _lesson(shown: ManifestLesson) -> dict[str, Any]:
         "status": lesson.status,
         "body_preview": shown.preview,
         "applied_count": lesson.uses,
+        "last_applied_at": time_json(lesson.last_used_at) if lesson.last_used_at else None,
+        "target_skill": lesson.target_skill or None,
     }
     if shown.gate is None:
         return result

@@ -25,13 +25,27 @@ from everloop.interfaces.rpc.shapes import (
     scope_json,
     time_json,
 )
-from everloop.lessons.citers import visible_citer_names
-from everloop.memory.browse.queries import page_by_id, revised_at
-from everloop.memory.model.commands import RememberItem, RetireItem, ReviseItem
-from everloop.memory.projections.citations import citation_counts, user_citers, visible_citers
-from everloop.memory.projections.queries import Item, find_item, load_viewer
-from everloop.memory.retrieval.results import SearchHit, SearchMode, SearchQuery, SearchResult
-from everloop.memory.summaries.zoom import find_unretired
+from everloop.lessons import visible_citer_names
+from everloop.log import Reader
+from everloop.memory import (
+    Item,
+    RememberItem,
+    RetireItem,
+    ReviseItem,
+    SearchHit,
+    SearchMode,
+    SearchQuery,
+    SearchResult,
+    Viewer,
+    citation_counts,
+    find_item,
+    find_unretired,
+    load_viewer,
+    page_by_id,
+    revised_at,
+    user_citers,
+    visible_citers,
+)
 
 SOURCE_NAMES: Final = {"words": "text", "meaning": "semantic", "both": "both"}
 LEARNED_VIA_BY_AUTHOR: Final = {"user": "told", "pack": "imported"}  # any other author inferred it
@@ -135,7 +149,7 @@ def get(host: RpcHost, asked: One) -> dict[str, Any]:
     with host.engine.reading() as reader:
         who = load_viewer(reader, host.actor)
         item = find_unretired(reader, who, asked.id)
-        cited = citation_counts(reader, who, [asked.id], visible_citer_names)[asked.id].by_user
+        cited = consumer_count(reader, who, item)
     return {
         **_brief(item),
         "content": item.text,
@@ -143,6 +157,16 @@ def get(host: RpcHost, asked: One) -> dict[str, Any]:
         "consumed_by_user_lessons": cited,
         "derived_from": item.derived_from,
     }
+
+
+def consumer_count(reader: Reader, who: Viewer, item: Item) -> int:
+    """How many links of users' lessons and skills a memory has; a summary has those of its sources.
+
+    Only links that the host may see count.
+    """
+    names = [item.item_id, *item.derived_from]
+    counts = citation_counts(reader, who, names, visible_citer_names)
+    return sum(counted.by_user for counted in counts.values())
 
 
 def list_memories(host: RpcHost, asked: List) -> dict[str, Any]:
@@ -205,12 +229,13 @@ def _do_unless_immune(host: RpcHost, command: ReviseItem | RetireItem, item_id: 
 
 
 def _brief(item: Item) -> dict[str, Any]:
-    return {
+    brief = {
         "id": item.item_id,
         "description": item.title,
         "scope": scope_json(item.scope),
         "origin": origin_json(item),
     }
+    return {**brief, "revised_by": item.revised_by} if item.revised_by else brief
 
 
 def _hit(hit: SearchHit, *, whole: bool) -> dict[str, Any]:

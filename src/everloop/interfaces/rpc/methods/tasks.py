@@ -6,8 +6,8 @@ import msgspec
 
 from everloop.interfaces.rpc.host import RpcHost
 from everloop.interfaces.rpc.shapes import time_json
-from everloop.lessons.model.commands import LogPhase
-from everloop.memory.projections.queries import load_viewer
+from everloop.lessons import LogPhase
+from everloop.memory import load_viewer
 
 
 class Phase(msgspec.Struct, frozen=True):
@@ -33,15 +33,21 @@ def log_phase(host: RpcHost, asked: Phase) -> dict[str, Any]:
 
 
 def ledger(host: RpcHost, asked: Task) -> dict[str, Any]:
-    """The phases that a task has reached. A host without any access sees none."""
+    """The phases that a task has reached.
+
+    A host that was let into everything sees those of other hosts too; any other only its own.
+    """
     with host.engine.reading() as reader:
-        admitted = bool(load_viewer(reader, host.actor).scopes)
-    entries = host.engine.lessons.task_phases(asked.task_id) if admitted else []
+        everything = "*" in load_viewer(reader, host.actor).scopes
+    own = "" if everything else host.actor
+    entries = host.engine.lessons.task_phases(asked.task_id, own)
     return {
         "task_id": asked.task_id,
+        "phases_logged": [entry.phase for entry in entries],
         "entries": [
             {
                 "phase": entry.phase,
+                "logged_at": time_json(entry.recorded_at),
                 "recorded_at": time_json(entry.recorded_at),
                 "note": entry.note or None,
             }
