@@ -23,7 +23,9 @@ def described() -> str:
         settings = Settings()
         with Engine.open(home, settings=settings) as engine:
             code = credentials.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=60)
-            credential = credentials.pair(engine, engine.world, "openapi", way="code", via=code)
+            credential = credentials.pair_device(
+                engine, engine.world, "openapi", way="code", via=code
+            )
             running = Services(engine, settings)
             told = asyncio.run(_asked(running, credential.text))
     return json.dumps(told, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

@@ -1,9 +1,11 @@
 """Fixtures for browser tests: Debian's chromium, as a phone with touch and as a desktop."""
 
+import inspect
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -31,23 +33,46 @@ FLAGS = (
     "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,AimEnabled,PaintHolding,"
     "OptimizationHints,MediaRouter,LensOverlay,HttpsUpgrades,ThirdPartyStoragePartitioning",
 )
+BOTH_SIZES = frozenset(  # and both colour schemes, in `make test`
+    {
+        "test_every_page_fits_and_is_accessible_in_light_and_dark_mode",
+        "test_from_a_link_to_the_answer_of_a_connected_model",
+        "test_axe_finds_no_serious_violations",
+    }
+)
 WAIT_MS = 30_000  # a busy machine is slow, not wrong
 
 Visit = Callable[..., Page]
 Screenshot = Callable[[Page, str], None]
 
 
-expect.set_options(timeout=WAIT_MS / 2)
+expect.set_options(timeout=WAIT_MS)
 
 
+@pytest.hookimpl(tryfirst=True)  # before those marked `soak` are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Rerun failed browser tests: on a busy machine they can time out.
 
-    A real failure fails every time.
+    A real failure fails every time. `make test` runs most tests on a phone in light mode only;
+    `make soak` runs the rest: the same steps on a desktop and in dark mode.
     """
     for item in items:
         if Path(item.path).is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.flaky(reruns=2))
+            if isinstance(item, pytest.Function) and _is_repetition(item):
+                item.add_marker(pytest.mark.soak)
+
+
+def _is_repetition(item: pytest.Function) -> bool:
+    """Whether a test repeats, on a desktop or in dark mode, what another run shows."""
+    callspec = getattr(item, "callspec", None)
+    if callspec is None or item.originalname in BOTH_SIZES:
+        return False
+    if callspec.params.get("dark"):
+        return True
+    test = cast("Callable[..., object]", item.obj)
+    differs = "size" in inspect.signature(test).parameters  # in steps, by size
+    return callspec.params.get("size") == "desktop" and not differs
 
 
 @pytest.fixture(scope="session")
@@ -102,10 +127,13 @@ def visit(browser: Browser, size: str) -> Iterator[Visit]:
 
 @pytest.fixture
 def screenshot(size: str) -> Screenshot:
-    """Save a screenshot of a page for review."""
+    """Save a screenshot of a page for review, if `SCREENSHOTS=1` asks for them."""
+    wanted = os.environ.get("SCREENSHOTS")  # noqa: TID251 - they take minutes in all
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
 
     def take(page: Page, name: str) -> None:
+        if not wanted:
+            return
         page.screenshot(path=SCREENSHOTS / f"{name}-{size}.png", animations="disabled")
 
     return take

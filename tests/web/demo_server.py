@@ -3,12 +3,14 @@
 import shutil
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from datetime import date, timedelta
 from pathlib import Path
 
 from playwright.sync_api import Page
 from tests.web.conftest import Visit
 from tests.web.servers import Server, start_server
 
+from everloop.adapters.system import SystemClock
 from everloop.memory.browse.queries import page_by_time as items_page
 from everloop.memory.model.scopes import OWNER
 from everloop.memory.projections.queries import Filter, load_viewer
@@ -34,6 +36,11 @@ def open_page(
     page_by_time.get_by_label("Write a message").wait_for()
     page_by_time.goto(server.address + path)
     return page_by_time
+
+
+def demo_day(days_ago: int) -> date:
+    """A day of the demo year, which ends today."""
+    return SystemClock().now().date() - timedelta(days=days_ago)
 
 
 def find_memory(server: Server, words: str) -> str:

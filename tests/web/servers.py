@@ -2,12 +2,13 @@
 
 import socket
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 import uvicorn
+from playwright.sync_api import Page
 
 from everloop.access import credentials
 from everloop.app import USER, Engine
@@ -16,10 +17,23 @@ from everloop.interfaces.http.static_files import find_build
 from everloop.memory.settings import MemorySettings
 from everloop.ports import Model
 from everloop.services import Services
-from everloop.settings import Settings
+from everloop.settings import ServeSettings, Settings
 from everloop.testing.model import Script, ScriptedModel
+from everloop.thread.settings import ThreadSettings
+from everloop.turns.tool_servers import ToolServerSettings
+from everloop.workers import Runner
+from everloop.worlds import WorldSettings
 
 CODE_LIFETIME_S = 600
+
+
+class SettingOverrides(TypedDict, total=False):
+    """The sections of the settings that a test may give."""
+
+    serve: ServeSettings
+    thread: ThreadSettings
+    tools: ToolServerSettings
+    worlds: WorldSettings
 
 
 class Server:
@@ -44,6 +58,11 @@ class Server:
         return f"http://127.0.0.1:{port or self.port}/#pair={code}"
 
 
+def key_headers(page: Page) -> dict[str, str]:
+    """The page's half of its device's secret, for requests that the page does not send itself."""
+    return {"x-everloop-key": str(page.evaluate("localStorage.getItem('everloop.key')"))}
+
+
 @contextmanager
 def start_server(
     home: Path,
@@ -51,17 +70,19 @@ def start_server(
     *,
     model: Model | None = None,
     port: int = 0,
-    **setting_overrides: Any,
+    runners: Sequence[Runner] = (),
+    **overrides: Unpack[SettingOverrides],
 ) -> Generator[Server]:
     """Start a server, optionally with other settings, and stop it at the end."""
     if find_build() is None:
         message = "the web pages are not find_build: run `make web`"
         raise RuntimeError(message)
     memory = MemorySettings(embedder="none")
-    settings = Settings(home=str(home), memory=memory, **setting_overrides)
+    overrides.setdefault("thread", ThreadSettings(significance="rules"))  # the script only answers
+    settings = Settings(home=str(home), memory=memory, **overrides)
     with (
         Engine.open(home, settings=settings) as engine,
-        Services(engine, settings, model or ScriptedModel(answers)) as running,
+        Services(engine, settings, model or ScriptedModel(answers), runners=runners) as running,
         _listen(running, port) as bound_port,
     ):
         yield Server(engine, running, bound_port)

@@ -1,6 +1,7 @@
 """`make dev`: one command starts server and pages, with hot reload."""
 
 import os
+import pty
 import re
 import shutil
 import signal
@@ -51,9 +52,11 @@ class DevServer:
 def run_dev(folder: Path, engine: int, pages: int) -> Generator[DevServer]:
     """Run `make dev`, and interrupt it at the end."""
     options = f"--engine {engine} --pages {pages} --home {folder / 'home'}"
+    typing, terminal = pty.openpty()  # the link is printed for a person at a terminal
     with subprocess.Popen(  # noqa: S603 - fixed command
         (shutil.which("make") or "make", *OLD, "dev", f"DEV={options}"),
         cwd=copy_project(folder),
+        stdin=terminal,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -64,6 +67,8 @@ def run_dev(folder: Path, engine: int, pages: int) -> Generator[DevServer]:
         finally:
             os.killpg(process.pid, signal.SIGINT)
             process.communicate()
+            os.close(typing)
+            os.close(terminal)
             shutil.rmtree(folder / "web/node_modules")  # tens of thousands of names
 
 

@@ -1,7 +1,7 @@
 /// <reference types="@sveltejs/kit" />
 /// <reference lib="webworker" />
 /**
- * Caches the app shell, so that the page starts without a connection. Conversations are never cached.
+ * Caches the app shell, so that the page starts without a connection. It caches no conversations: the page keeps the last messages itself.
  *
  * Files with a hash in their names never change and are served from the cache first. The page itself is fetched every time, and
  * served from the cache only when the server cannot be reached.
@@ -53,6 +53,32 @@ worker.addEventListener('fetch', (event) => {
 	if (isImmutable(url.href)) event.respondWith(serveImmutable(request));
 	else if (request.mode === 'navigate') event.respondWith(servePage(request));
 });
+
+/** A push message: a title and the path of a page. It is shown always, whatever other devices do. */
+type PushMessage = { title: string; path: string; kind: string };
+type Badging = { setAppBadge?: (count?: number) => Promise<void> };
+
+worker.addEventListener('push', (event) => {
+	const message = (event.data?.json() ?? { title: 'Everloop', path: '/inbox', kind: '' }) as PushMessage;
+	const options = { body: message.kind === 'test' ? 'Push messages work on this device.' : '', tag: message.path, data: message.path, icon: '/icon-192.png', badge: '/icon-192.png' };
+	const badge = message.kind === 'test' ? undefined : (worker.navigator as Badging).setAppBadge?.();
+	event.waitUntil(Promise.all([worker.registration.showNotification(message.title, options), badge?.catch(() => undefined)]));
+});
+
+/** A tap opens the item: in a window that is there, or in a new one. */
+worker.addEventListener('notificationclick', (event) => {
+	event.notification.close();
+	event.waitUntil(openPage(String(event.notification.data ?? '/inbox')));
+});
+
+async function openPage(path: string): Promise<void> {
+	const target = new URL(path, worker.location.origin);
+	if (target.origin !== worker.location.origin) return;
+	const [open] = await worker.clients.matchAll({ type: 'window' });
+	if (!open) return void (await worker.clients.openWindow(target.href));
+	await open.focus().catch(() => undefined); // first: a browser allows it only right after the tap
+	await open.navigate(target.href);
+}
 
 function isImmutable(url: string): boolean {
 	const { origin, pathname } = new URL(url, worker.location.href);

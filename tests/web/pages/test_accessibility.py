@@ -17,10 +17,11 @@ TOUCH_PX = 44
 TEXT = "# Title\n\n- one\n\n```python\nx = 1\n```\n\n| a |\n|---|\n| 1 |\n\n[link](https://example.org)"
 
 
-def axe_violations(page: Page) -> list[str]:
-    """Serious violations that axe finds."""
+def axe_violations(page: Page, only: str | None = None) -> list[str]:
+    """Serious violations that axe finds, of all rules or of one."""
     page.evaluate(AXE.read_text())
-    found: dict[str, Any] = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    options = {"resultTypes": ["violations"]} | ({"runOnly": [only]} if only else {})
+    found: dict[str, Any] = page.evaluate("options => axe.run(document, options)", options)
     return [
         f"{fault['id']}: {fault['nodes'][0]['target']} {fault['nodes'][0]['failureSummary']}"
         for fault in found["violations"]

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from tests.web.conftest import Screenshot, Visit
 from tests.web.demo_server import open_page
 from tests.web.pages.test_accessibility import axe_violations, small_touch_targets
@@ -42,16 +42,31 @@ def claude_with_files(folder: Path) -> Path:
     return export
 
 
-def test_an_import_can_be_undone(tmp_path: Path, visit: Visit) -> None:
+def undo_import(page: Page) -> None:
+    page.get_by_role("button", name="Undo import").click()
+    page.get_by_role("dialog").get_by_role("button", name="Undo import").click()
+
+
+def test_undoing_an_import_asks_first_and_can_be_undone(
+    tmp_path: Path, visit: Visit, screenshot: Screenshot
+) -> None:
     with start_server(tmp_path / "home") as server:
         page = open_page(server, visit, "/settings")
         page.get_by_label("File to import").set_input_files(lines(tmp_path, 30))
         expect(page.get_by_text("30 messages in 1 conversation imported")).to_be_visible()
         expect(page.get_by_role("list", name="Imports")).to_contain_text("30 messages")
         page.get_by_role("button", name="Undo import").click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("This removes 30 messages")
+        screenshot(page, "import-undo")
+        dialog.get_by_role("button", name="Cancel").click()
+        expect(page.get_by_role("list", name="Imports")).to_contain_text("30 messages")
+        undo_import(page)
         expect(page.get_by_text("Import of old.jsonl undone.")).to_be_visible()
         expect(page.get_by_role("button", name="Undo import")).to_have_count(0)
         expect(page.get_by_text("30 messages in 1 conversation imported")).to_have_count(0)
+        page.get_by_role("button", name="Restore").click()
+        expect(page.get_by_role("list", name="Imports")).to_contain_text("30 messages")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -72,6 +87,8 @@ def test_an_import_shows_progress_and_can_be_cancelled_and_resumed(
         screenshot(page, f"import-{'dark' if dark else 'light'}")
         assert axe_violations(page) == []
         assert size == "desktop" or small_touch_targets(page) == []
+        if not page.get_by_role("link", name="Memory").count():
+            page.get_by_role("button", name="More").click()
         page.get_by_role("link", name="Memory").first.click()
         page.get_by_role("heading", name="Memory", level=1).wait_for()
         page.go_back()
@@ -85,7 +102,7 @@ def test_an_import_shows_progress_and_can_be_cancelled_and_resumed(
         expect(progress).to_be_visible()
         page.get_by_role("button", name="Cancel").click()
         expect(page.get_by_text("Messages imported so far are kept.")).to_be_visible()
-        page.get_by_role("button", name="Undo import").click()
+        undo_import(page)
         expect(imports).to_have_count(0)
         expect(page.get_by_text("Messages imported so far are kept.")).to_have_count(0)
 

@@ -19,7 +19,7 @@ def test_the_requirements_are_listed_with_their_next_steps(
 ) -> None:
     with start_demo_server(demo_home, tmp_path) as server:
         page = open_page(
-            server, visit, f"/lessons/{find_lesson(server, 'Never write to customers')}"
+            server, visit, f"/lessons/{find_lesson(server, 'Never write to her boss')}"
         )
         gate = page.get_by_label("Requirements for approval")
         expect(gate.get_by_role("listitem")).to_have_count(9)
@@ -67,9 +67,9 @@ def test_a_team_links_to_its_members(demo_home: Path, tmp_path: Path, visit: Vis
     with start_demo_server(demo_home, tmp_path) as server:
         page = open_page(server, visit, "/lessons?view=team")
         main = page.locator("#main")
-        main.get_by_role("link", name="The workshop").click()
-        expect(page.get_by_role("heading", name="The workshop", level=1)).to_be_visible()
-        expect(main).to_contain_text("The tutor reads what goes to Porto.")
+        main.get_by_role("link", name="The household").click()
+        expect(page.get_by_role("heading", name="The household", level=1)).to_be_visible()
+        expect(main).to_contain_text("The tutor reads what goes to Valencia.")
         main.get_by_role("link", name="bookkeeper").click()
         expect(main).to_contain_text("Give sums with their parts.")
         main.get_by_role("link", name="Personas").click()

@@ -1,11 +1,13 @@
 """The memory pages: list, single memory, search explanations, and timeline."""
 
+import re
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 from tests.web.conftest import WAIT_MS, Screenshot, Visit
-from tests.web.demo_server import find_memory, open_page, start_demo_server
+from tests.web.demo_server import demo_day, find_memory, open_page, start_demo_server
 from tests.web.servers import start_server
 
 from everloop.app import USER
@@ -15,7 +17,8 @@ from everloop.memory.model.scopes import OWNER
 
 pytestmark = pytest.mark.xdist_group("pages")
 
-TARGET = "humidity target for the workshop is 50"
+TARGET = "budget for the kitchen is 16,500"
+ROW = "#main div:has(> a[href^='/memory/'])"
 
 
 def test_contradicting_memories_are_shown_side_by_side(
@@ -24,10 +27,46 @@ def test_contradicting_memories_are_shown_side_by_side(
     with start_demo_server(demo_home, tmp_path) as server:
         page = open_page(server, visit, f"/memory/{find_memory(server, TARGET)}")
         both = page.get_by_text("These contradict each other").locator("..")
-        expect(both).to_contain_text("50 percent")
-        expect(both).to_contain_text("45 percent")
+        expect(both).to_contain_text("16,500 euros")
+        expect(both).to_contain_text("14,000 euros")
         both.get_by_role("link", name="Open").click()
-        expect(page.locator(".prose").first).to_contain_text("45 percent")
+        expect(page.locator(".prose").first).to_contain_text("14,000 euros")
+
+
+def test_a_memory_is_edited_and_deleted_in_the_list(
+    demo_home: Path, tmp_path: Path, visit: Visit, size: str
+) -> None:
+    def act(name: str) -> None:
+        if size == "desktop":
+            row.get_by_role("button", name=name).click()
+        else:
+            row.get_by_role("button", name="Actions").click()
+            page.get_by_role("menuitem", name=name).click()
+
+    with start_demo_server(demo_home, tmp_path) as server:
+        page = open_page(server, visit, "/memory")
+        row = page.locator(ROW).filter(has_text="The dog")
+        act("Edit")
+        page.get_by_label("Title").fill("No dog")
+        page.get_by_role("button", name="Save").click()
+        row = page.locator(ROW).filter(has_text="No dog of our own")
+        expect(row).to_contain_text("No dog")
+        act("Delete")
+        deleted = page.get_by_text("Deleted.")
+        expect(deleted).to_be_visible()
+        expect(row).to_have_count(0)
+        deleted.locator("..").get_by_role("button", name="Undo").click()
+        expect(row).to_have_count(1)
+
+
+def test_a_memory_page_leads_with_one_sentence(
+    demo_home: Path, tmp_path: Path, visit: Visit
+) -> None:
+    with start_demo_server(demo_home, tmp_path) as server:
+        page = open_page(server, visit, f"/memory/{find_memory(server, 'second key')}")
+        expect(page.get_by_text("You saved this on", exact=False)).to_contain_text(
+            "answers can use it."
+        )
 
 
 def test_search_explains_why_a_memory_is_found_or_not(
@@ -36,12 +75,13 @@ def test_search_explains_why_a_memory_is_found_or_not(
     with start_demo_server(demo_home, tmp_path) as server:
         page = open_page(server, visit, f"/memory/{find_memory(server, TARGET)}")
         question = page.get_by_label("Would it be found for this question?")
-        question.fill("What is the humidity target?")
+        question.fill("What is the budget for the kitchen?")
         page.get_by_role("button", name="Explain").click()
         expect(page.get_by_text("This memory would be found.")).to_be_visible()
         question.fill("Who bakes below?")
         page.get_by_role("button", name="Explain").click()
         expect(page.get_by_text("This memory would not be found.")).to_be_visible()
+        page.get_by_text("steps of the search").click()
         expect(page.get_by_text("Excluded here")).to_be_visible()
 
 
@@ -90,14 +130,14 @@ def test_adding_a_memory_can_be_undone(tmp_path: Path, visit: Visit) -> None:
 
 def test_editing_a_memory_can_be_undone(demo_home: Path, tmp_path: Path, visit: Visit) -> None:
     with start_demo_server(demo_home, tmp_path) as server:
-        page = open_page(server, visit, f"/memory/{find_memory(server, 'spare key')}")
+        page = open_page(server, visit, f"/memory/{find_memory(server, 'second key')}")
         page.get_by_role("button", name="Edit").click()
-        page.get_by_label("Text", exact=True).fill("The spare key hangs at Ferit's.")
+        page.get_by_label("Text", exact=True).fill("The spare key hangs at Ruth's.")
         page.get_by_role("dialog").get_by_role("button", name="Save").click()
-        expect(page.locator(".prose")).to_contain_text("at Ferit's")
+        expect(page.locator(".prose")).to_contain_text("at Ruth's")
         expect(page.get_by_role("heading", name="Earlier versions")).to_be_visible()
         page.get_by_role("button", name="Undo").click()
-        expect(page.locator(".prose")).to_contain_text("behind the plane shelf")
+        expect(page.locator(".prose")).to_contain_text("with Mrs Lindner")
 
 
 def test_a_title_derived_from_the_text_changes_with_it(tmp_path: Path, visit: Visit) -> None:
@@ -158,7 +198,7 @@ def test_archiving_a_memory_shows_the_consequences(
     demo_home: Path, tmp_path: Path, visit: Visit
 ) -> None:
     with start_demo_server(demo_home, tmp_path) as server:
-        page = open_page(server, visit, f"/memory/{find_memory(server, 'spare key')}")
+        page = open_page(server, visit, f"/memory/{find_memory(server, 'second key')}")
         page.get_by_role("button", name="Archive").click()
         asked = page.get_by_role("dialog")
         expect(asked).to_contain_text("answers will no longer use it")
@@ -169,24 +209,37 @@ def test_archiving_a_memory_shows_the_consequences(
 
 
 def test_the_timeline_is_zoomed_by_click_and_by_keyboard(
-    demo_home: Path, tmp_path: Path, visit: Visit
+    demo_home: Path, tmp_path: Path, visit: Visit, size: str
 ) -> None:
+    told = demo_day(139)
+    month, day_name = f"{told:%B %Y}", f"{told.day} {told:%B}"  # this year is not named
     with start_demo_server(demo_home, tmp_path) as server:
         page = open_page(server, visit, "/memory?view=timeline")
         bands = page.get_by_role("group", name="Timeline")
-        bands.get_by_role("button", name="June 2025: ", exact=False).click()
-        expect(page.get_by_role("heading", name="June 2025")).to_be_visible()
+        bands.get_by_role("button", name=re.compile(f"^{month}: ")).click()
+        expect(page.get_by_role("heading", name=month)).to_be_visible()
         assert "window=month" in page.url
-        day = bands.get_by_role("button", name="15 June 2025", exact=False)
-        day.focus()
-        page.keyboard.press("Enter")
-        expect(page.get_by_text("She cried at the right place.", exact=False).first).to_be_visible()
+        if size == "phone":  # a day of a month is too narrow for a thumb: the list leads there
+            page.locator("main li").get_by_role("button", name=_week_in_month(told)).click()
+            page.locator("main li").get_by_role("button", name=re.compile(rf"\b{day_name}")).click()
+        else:
+            bands.get_by_role("button", name=re.compile(rf"\b{day_name}")).focus()
+            page.keyboard.press("Enter")
+        expect(page.get_by_text("Ella skipped one day", exact=False).first).to_be_visible()
         bands.get_by_role("button").last.focus()
         page.keyboard.press("Escape")
-        expect(page.get_by_role("heading", name="15 June 2025")).to_have_count(0)
-        page.go_back()
-        page.go_back()
-        expect(page.get_by_role("heading", name="June 2025")).to_be_visible()
+        expect(page.get_by_role("heading", name=re.compile(rf"\b{day_name}"))).to_have_count(0)
+        for _ in range(3 if size == "phone" else 2):
+            page.go_back()
+        expect(page.get_by_role("heading", name=month)).to_be_visible()
+
+
+def _week_in_month(day: date) -> str:
+    """The week of a day as the page names it: the part of it that is in the month."""
+    monday = day - timedelta(days=day.weekday())
+    days = [monday + timedelta(days=n) for n in range(7)]
+    days = [one for one in days if one.month == day.month]
+    return f"{days[0].day} {days[0]:%b} to {days[-1].day} {days[-1]:%b}"
 
 
 def test_only_visible_memories_are_rendered(tmp_path: Path, visit: Visit) -> None:
@@ -251,3 +304,17 @@ def test_an_invalid_date_in_the_address_is_ignored(
         expect(page.get_by_text("The blue key.")).to_be_visible()
         page.goto(f"{server.address}/search?q=zeppelin&since={since}&before={since}")
         expect(page.get_by_role("heading", name="No results")).to_be_visible()
+
+
+def test_where_nothing_fits_the_closest_memories_are_folded_below(
+    tmp_path: Path, visit: Visit, screenshot: Screenshot
+) -> None:
+    with start_server(tmp_path) as server:
+        server.engine.do(RememberItem("msg-1", "Do the tulips need water?", kind="message"))
+        page = open_page(server, visit, "/memory?view=ask&q=Which tulips need water?")
+        expect(page.get_by_role("heading", name="No good match")).to_be_visible()
+        closest = page.locator("[data-closest]")
+        expect(closest.get_by_text("Do the tulips need water?")).to_be_hidden()
+        closest.locator("summary").click()
+        expect(closest.get_by_text("Do the tulips need water?")).to_be_visible()
+        screenshot(page, "memory-ask-closest")

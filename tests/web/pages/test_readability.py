@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 from tests.web.conftest import Visit
 from tests.web.demo_server import open_page, start_demo_server
-from tests.web.servers import start_server
+from tests.web.servers import key_headers, start_server
 from tests.web.thread.test_thread import act, say
 
 from everloop.memory.model.commands import RememberItem
@@ -73,7 +73,7 @@ def test_the_prompt_page_links_back_to_its_conversation(tmp_path: Path, visit: V
         made = page.request.post(
             f"{server.address}/api/threads",
             data={"title": "Glue"},
-            headers={"origin": server.address},
+            headers={"origin": server.address, **key_headers(page)},
         )
         page.goto(f"{server.address}/t/{made.json()['thread_id']}")
         say(page, "How many days?")
@@ -95,7 +95,7 @@ def test_an_empty_month_says_that_it_has_no_messages(
 
 def test_ranking_boosts_are_shown_in_words(demo_home: Path, tmp_path: Path, visit: Visit) -> None:
     with start_demo_server(demo_home, tmp_path) as server:
-        page = open_page(server, visit, "/memory?view=ask&q=what%20is%20the%20humidity%20target")
+        page = open_page(server, visit, "/memory?view=ask&q=budget%20for%20the%20kitchen")
         expect(page.get_by_text("near a match").first).to_be_visible()
         expect(page.get_by_text("neighbours")).to_have_count(0)
 

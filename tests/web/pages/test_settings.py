@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from tests.web.conftest import Visit
+from tests.web.conftest import Screenshot, Visit
 from tests.web.demo_server import open_page, start_demo_server
 from tests.web.servers import start_server
 from tests.web.thread.test_thread import act, say
@@ -39,15 +39,14 @@ def test_the_sources_of_an_answer_have_their_own_page(
 ) -> None:
     with start_demo_server(demo_home, tmp_path, ["At most fifty percent."]) as server:
         page = open_page(server, visit, "/")
-        say(page, "What is the humidity target?")
+        say(page, "What is the budget for the kitchen?")
         expect(page.locator("[data-role=assistant]").last).to_contain_text("At most fifty percent.")
         act(page, "At most fifty percent.", "Sources")
         page.get_by_role("link", name="Open full page").click()
         expect(page.get_by_role("heading", name="Sources of this answer")).to_be_visible()
         page.get_by_role("list", name="Sections").get_by_role("button", name="From memory").click()
-        expect(
-            page.get_by_text("The humidity target for the workshop is 50", exact=False).first
-        ).to_be_visible()
+        told = page.get_by_text("The budget for the kitchen is 16,500", exact=False)
+        expect(told.filter(visible=True).first).to_be_visible()
         page.get_by_role("link", name="Go to source").first.click()
         expect(page.get_by_role("heading", name="Origin")).to_be_visible()
 
@@ -112,10 +111,36 @@ def test_changing_a_setting_can_be_undone(tmp_path: Path, visit: Visit) -> None:
     with start_server(tmp_path) as server:
         page = open_page(server, visit, "/settings")
         page.get_by_label("Search settings").fill("models.tries")
-        box = page.get_by_label("models.tries")
+        box = page.get_by_label("Tries")
         before = box.input_value()
         box.fill("7")
         box.blur()
-        expect(page.get_by_text("models.tries set to 7.")).to_be_visible()
+        expect(page.get_by_text("Tries: 7.")).to_be_visible()
         page.get_by_role("button", name="Undo").click()
-        expect(page.get_by_text(f"models.tries set to {before}.")).to_be_visible()
+        expect(page.get_by_text(f"Tries: {before}.")).to_be_visible()
+
+
+def test_each_type_of_setting_has_its_control(
+    tmp_path: Path, visit: Visit, screenshot: Screenshot
+) -> None:
+    with start_server(tmp_path) as server:
+        page = open_page(server, visit, "/settings")
+        page.get_by_label("Search settings").fill("memory")
+        across = page.locator("[data-setting='worlds.memory_across_worlds']")
+        across.get_by_role("switch").uncheck()
+        expect(page.get_by_text("Memory across worlds: off.")).to_be_visible()
+        expect(across).to_contain_text("Restart Everloop for it to take effect.")
+        page.locator("[data-setting='memory.embedder'] select").select_option("granite")
+        expect(page.get_by_text("Embedder: granite.")).to_be_visible()
+        pins = page.locator("[data-setting='memory.pins_max']")
+        pins.get_by_role("spinbutton").fill("0")
+        pins.get_by_role("spinbutton").blur()
+        expect(pins).to_contain_text("memory.pins_max")
+        expect(pins.locator(".text-trouble")).to_be_visible()
+        expect(pins.get_by_role("spinbutton")).to_have_value("8")
+        across.get_by_role("button", name="Reset to default").click()
+        expect(across.get_by_role("switch")).to_be_checked()
+        address = page.locator("[data-setting='memory.endpoint']")
+        expect(address).to_contain_text("It decides where your data is sent.")
+        expect(address.locator("input")).to_have_count(0)
+        screenshot(page, "settings-controls")

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 from tests.web.conftest import Visit
-from tests.web.servers import Server, start_server
+from tests.web.servers import Server, key_headers, start_server
 from tests.web.thread.test_thread import say
 from tests.web.xss_payloads import payloads
 
@@ -89,7 +89,8 @@ def test_no_script_in_stored_text_runs_on_any_page(tmp_path: Path, visit: Visit)
         page.on("request", lambda request: asked.append(request.url))
         say(page, "onerror")
         expect(page.locator("[data-role=assistant]")).to_have_count(1)
-        context = page.request.get(f"{server.address}/api/threads/home/messages?way=before").json()
+        newest = f"{server.address}/api/threads/home/messages?way=before"
+        context = page.request.get(newest, headers=key_headers(page)).json()
         kept = [
             *(f"memory/mem-{n}" for n, _ in enumerate(parts)),
             "lessons/les-0",

@@ -97,7 +97,8 @@ def test_a_conversation_and_a_lesson_are_created_once_when_responses_are_lost(
         _lose_answers(page, "**/api/threads", 1)
         begun = len(_kinds(server, "thread.thread_opened"))
         if size == "phone":
-            page.get_by_role("button", name="More").click()
+            page.get_by_role("link", name="Thread").click()
+            page.get_by_role("button", name="Conversations").click()
         page.get_by_role("button", name="New conversation").click()
         page.get_by_label("Title").fill("The garden")
         page.get_by_role("dialog").get_by_role("button", name="Create", exact=True).click()

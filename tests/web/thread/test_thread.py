@@ -1,5 +1,6 @@
 """The thread page, on a phone with touch and on a desktop."""
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from tests.web.conftest import Screenshot, Visit
 from tests.web.servers import start_server
 
 from everloop.errors import ModelFailed
+from everloop.ports import Finish
 
 pytestmark = pytest.mark.xdist_group("web")
 
@@ -29,6 +31,11 @@ def say(page: Page, text: str) -> None:
 
 def answers(page: Page) -> list[str]:
     return page.locator("[data-role=assistant] .prose").all_inner_texts()
+
+
+def r(text: str) -> re.Pattern[str]:
+    """A pattern of a row that begins with a text."""
+    return re.compile(rf"^\s*{re.escape(text)}")
 
 
 def act(page: Page, message: str, label: str) -> None:
@@ -62,6 +69,20 @@ def test_a_pairing_link_signs_in_and_removes_the_code_from_the_address(
         page = visit(server.link())
         expect(page.get_by_label("Write a message")).to_be_visible()
         assert "pair" not in page.url
+
+
+def test_an_answer_that_was_cut_says_so_and_is_continued(
+    tmp_path: Path, visit: Visit, screenshot: Screenshot
+) -> None:
+    with start_server(tmp_path, [["Half of it", Finish("length")], "and the rest."]) as server:
+        page = visit(server.link())
+        say(page, "Tell me something.")
+        page.get_by_text("The answer was cut off.").wait_for()
+        screenshot(page, "thread-cut-answer")
+        page.reload()
+        expect(page.get_by_text("thread.answer.tokens_max")).to_be_visible()
+        page.get_by_role("button", name="Continue", exact=True).click()
+        expect(page.get_by_text("and the rest.")).to_be_visible()
 
 
 def test_a_message_is_answered_word_by_word(
@@ -121,7 +142,7 @@ def test_two_devices_stay_in_sync(tmp_path: Path, visit: Visit) -> None:
             assert answers(page) == ["Heard on both."]
 
 
-def test_a_second_message_is_shown_as_queued(
+def test_a_queued_message_and_its_answer_follow_the_running_answer(
     tmp_path: Path, visit: Visit, gate: threading.Event, screenshot: Screenshot
 ) -> None:
     with start_server(tmp_path, [["One", gate, "."], "Two."]) as server:
@@ -131,10 +152,17 @@ def test_a_second_message_is_shown_as_queued(
         say(page, "Second question")
         waiting = page.locator("[data-pending-answer]").nth(1)
         expect(waiting).to_contain_text("Queued")
+        rows = page.get_by_role("log").locator("article")
+        expect(rows).to_have_text(
+            [r("First question"), r("One"), r("Second question"), r("Queued")]
+        )
         screenshot(page, "thread-queue")
         gate.set()
+        ended = [r("First question"), r("One."), r("Second question"), r("Two.")]
         expect(page.locator("[data-role=assistant]")).to_have_count(2)
-        assert answers(page) == ["One.", "Two."]
+        expect(rows).to_have_text(ended)
+        page.reload()
+        expect(rows).to_have_text(ended)
 
 
 def test_a_regenerated_answer_is_a_second_version(
@@ -343,7 +371,7 @@ def test_the_thread_can_be_used_by_keyboard_alone(tmp_path: Path, visit: Visit, 
         page.keyboard.type("parts of nothing")
         written = page.get_by_role("combobox", name="Command palette")
         expect(written).to_have_value("parts of nothing")  # though the help was hardly gone
-        expect(page.get_by_role("option")).to_have_count(1)
+        expect(page.locator("[role=option]")).to_have_count(1)
 
 
 def test_text_typed_while_the_palette_loads_is_kept(

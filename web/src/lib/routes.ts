@@ -11,6 +11,9 @@ const withQuery = (path: string, query: Record<string, string | undefined>): str
 export const routes = {
 	thread: (threadId: string = HOME, at: { message?: string; day?: string } = {}) =>
 		withQuery(threadId === HOME ? '/' : `/t/${encodeURIComponent(threadId)}`, at),
+	inbox: (requestId?: string) => withQuery('/inbox', { request: requestId }),
+	tasks: (at: { new?: boolean } = {}) => withQuery('/tasks', { new: at.new ? '1' : undefined }),
+	task: (taskId: string, view?: string) => withQuery(`/tasks/${encodeURIComponent(taskId)}`, { view }),
 	search: (query?: string) => withQuery('/search', { q: query }),
 	memory: (itemId?: string) => (itemId ? `/memory/${encodeURIComponent(itemId)}` : '/memory'),
 	lessons: (lessonId?: string) =>
@@ -18,8 +21,13 @@ export const routes = {
 	crew: (sort: string, name: string) => `/lessons/${sort}/${encodeURIComponent(name)}`,
 	inspect: (contextId: string, threadId?: string) => withQuery(`/inspect/${encodeURIComponent(contextId)}`, { thread: threadId }),
 	branches: (threadId: string = HOME) => `/branches/${encodeURIComponent(threadId)}`,
+	worlds: (view?: string, query: Record<string, string | undefined> = {}) => withQuery('/worlds', { view, ...query }),
+	world: (worldId: string, view?: string, query: Record<string, string | undefined> = {}) =>
+		withQuery(`/worlds/${encodeURIComponent(worldId)}`, { view, ...query }),
 	devices: () => '/devices',
-	settings: () => '/settings',
+	settings: (section?: string) => (section ? `/settings#${section}` : '/settings'),
 	usage: () => '/usage',
+	health: () => '/health',
+	docs: () => '/docs',
 	components: () => '/components'
 };

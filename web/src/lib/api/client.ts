@@ -1,5 +1,6 @@
 /** Typed client of the HTTP API. Every failure is thrown as an `ApiError` with a hint about what to do next. */
 import createClient, { type Middleware } from 'openapi-fetch';
+import { keyHeaders } from './device-key.svelte';
 import { takePrefetched } from './prefetch';
 import type { components, paths } from './schema';
 
@@ -15,6 +16,11 @@ export class ApiError extends Error {
 		readonly status: number = 0
 	) {
 		super(message);
+	}
+
+	/** Whether the request did not reach Everloop: no response, or that of a proxy in front of it. */
+	get unreached(): boolean {
+		return this.status === 0 || this.status === 502 || this.status === 504;
 	}
 }
 
@@ -32,6 +38,13 @@ export function unreachable(hint = 'Everloop will try again automatically.'): Ap
 	return new ApiError(UNREACHABLE, hint);
 }
 
+const sendKey: Middleware = {
+	onRequest({ request }) {
+		for (const [name, value] of Object.entries(keyHeaders())) request.headers.set(name, value);
+		return request;
+	}
+};
+
 const watchResponses: Middleware = {
 	onResponse({ response }) {
 		if (response.status === 401) for (const listener of signedOutListeners) listener();
@@ -46,7 +59,7 @@ function fetchOrPrefetched(request: Request): Promise<Response> {
 }
 
 export const api = createClient<paths>({ baseUrl: '/', fetch: fetchOrPrefetched });
-api.use(watchResponses);
+api.use(sendKey, watchResponses);
 
 type Result<Data> = { data?: Data; error?: unknown; response: Response };
 

@@ -3,7 +3,7 @@
  *
  * Each response is used once. Those that nobody uses are discarded when this device turns out not to be signed in.
  */
-import { writeLocal } from '$lib/browser/local-storage';
+import { readLocal, writeLocal } from '$lib/browser/local-storage';
 
 type Prefetched = Map<string, Promise<Response>>;
 
@@ -29,4 +29,9 @@ export function discardPrefetched(): void {
 /** Whether the next start prefetches: the server answers only devices that are signed in. */
 export function setPrefetchEnabled(signedIn: boolean): void {
 	writeLocal('known', signedIn ? 'true' : null);
+}
+
+/** Whether this device was signed in when it was last used. */
+export function isKnownDevice(): boolean {
+	return readLocal('known') === 'true';
 }

@@ -1,9 +1,10 @@
-/** Retracts a fact; retried until the server answers. */
+/** Retracts a fact; retried until the server answers. Returns the position to retract in order to undo it. */
 import { api, unwrap } from './client';
 import { RetryingRequest } from './retrying-request';
 
-export async function retract(position: number, force: boolean): Promise<void> {
+export async function retract(position: number, force: boolean): Promise<number> {
 	const params = { path: { position } };
 	const body = { reason: 'undone', force };
-	await new RetryingRequest().send(body, (request_id) => unwrap(api.POST('/api/retractions/{position}', { params, body: { ...body, request_id } })));
+	const done = await new RetryingRequest().send(body, (request_id) => unwrap(api.POST('/api/retractions/{position}', { params, body: { ...body, request_id } })));
+	return done.position;
 }

@@ -1,10 +1,11 @@
 /** Layout of the branch map: one row and one lane per branch, and the lines between them. */
-import type { BranchInfo } from '$lib/thread/types';
 import { currentLineage } from './versions';
 
-export type BranchNode = { info: BranchInfo; lane: number; row: number; hue: number };
+/** What the map needs to know of a branch, of a conversation or of a world. */
+export type MappedBranch = { branch: string; parent: string; at: number; standing: boolean };
+export type BranchNode<Info extends MappedBranch = MappedBranch> = { info: Info; lane: number; row: number; hue: number };
 export type BranchEdge = { branch: string; path: string; hue: number; current: boolean };
-export type BranchLayout = { nodes: BranchNode[]; edges: BranchEdge[]; lanes: number };
+export type BranchLayout<Info extends MappedBranch> = { nodes: BranchNode<Info>[]; edges: BranchEdge[]; lanes: number };
 
 export const LANE = 22;
 export const ROW = 84;
@@ -15,10 +16,10 @@ export const x = (lane: number): number => MARGIN + lane * LANE;
 export const y = (row: number): number => ROW / 2 + row * ROW;
 
 /** Parents before children, each child below its parent; older forks first. */
-export function layoutBranches(branches: BranchInfo[]): BranchLayout {
+export function layoutBranches<Info extends MappedBranch>(branches: Info[]): BranchLayout<Info> {
 	const ids = new Set(branches.map((info) => info.branch));
 	const byParent = Map.groupBy(branches, (info) => (ids.has(info.parent) ? info.parent : ''));
-	const nodes: BranchNode[] = [];
+	const nodes: BranchNode<Info>[] = [];
 	const walk = (parent: string, depth: number) => {
 		const children = [...(byParent.get(parent) ?? [])].sort((a, b) => a.at - b.at);
 		for (const info of children) {

@@ -15,7 +15,7 @@ export function versionsAfter(all: BranchInfo[], messageId: string): Versions | 
 }
 
 /** The current branch and all its ancestors. */
-export function currentLineage(all: BranchInfo[]): Set<string> {
+export function currentLineage(all: { branch: string; parent: string; standing: boolean }[]): Set<string> {
 	const byId = new Map(all.map((info) => [info.branch, info]));
 	const lineage = new Set<string>();
 	let at = all.find((info) => info.standing);

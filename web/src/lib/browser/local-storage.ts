@@ -7,6 +7,16 @@ export function readLocal(name: string): string | null {
 	}
 }
 
+/** Remove every value whose name begins with a prefix. */
+export function clearLocal(prefix: string): void {
+	try {
+		const names = Object.keys(localStorage).filter((name) => name.startsWith(`everloop.${prefix}`));
+		for (const name of names) localStorage.removeItem(name);
+	} catch {
+		// Storage is blocked: there is nothing to remove.
+	}
+}
+
 /** Store a value under a name; null removes it. */
 export function writeLocal(name: string, value: string | null): void {
 	try {

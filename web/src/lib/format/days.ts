@@ -21,17 +21,17 @@ export function startOfDay(day: string, later = 0): string {
 	return at.toISOString();
 }
 
-/** A day as a person says it: today, yesterday, or weekday and date. */
-export function formatDay(day: string, today: string = toIsoDay(new Date())): string {
+/** A day as a person says it: today, yesterday, or weekday and date; `short` for narrow places. */
+export function formatDay(day: string, today: string = toIsoDay(new Date()), length: 'long' | 'short' = 'long'): string {
 	const at = new Date(`${day}T12:00`);
 	const ago = Math.round((Date.parse(`${today}T12:00`) - at.getTime()) / DAY_MS);
 	if (ago === 0) return 'Today';
 	if (ago === 1) return 'Yesterday';
 	const sameYear = day.slice(0, 4) === today.slice(0, 4);
 	return at.toLocaleDateString(undefined, {
-		weekday: 'long',
+		...(length === 'long' ? { weekday: 'long' } : {}),
 		day: 'numeric',
-		month: 'long',
+		month: length,
 		...(sameYear ? {} : { year: 'numeric' })
 	});
 }

@@ -4,6 +4,7 @@
  * A page loads a snapshot, then listens here. Facts missed during a disconnect are replayed by position; `reset` says that this was not
  * possible and that the page should reload its data.
  */
+import { keyHeaders } from '$lib/api/device-key.svelte';
 import { takePrefetched } from '$lib/api/prefetch';
 import { applyDelta, streamedText, type Fact, type StreamedText, type TextDelta } from './fact';
 import { readEvents, type ServerEvent } from './sse-parser';
@@ -32,6 +33,7 @@ export class EventStream {
 
 	#listeners = new Set<Listener>();
 	#streaming = new Map<string, StreamedText & { thread_id: string }>(); // answers being streamed now
+	#thinking = new Map<string, StreamedText & { thread_id: string }>(); // and the reasoning before them
 	#stream: AbortController | null = null;
 	#retryDelay = RETRY_FIRST_MS;
 	#retryTimer: ReturnType<typeof setTimeout> | undefined;
@@ -52,6 +54,7 @@ export class EventStream {
 	/** Receive events from now on, and the text of unfinished answers so far. Returns a function that unsubscribes. */
 	listen(listener: Listener): () => void {
 		this.#listeners.add(listener);
+		for (const [turn_id, { thread_id, text }] of this.#thinking) listener.delta?.({ thread_id, turn_id, offset: 0, text, thought: true });
 		for (const [turn_id, { thread_id, text }] of this.#streaming) listener.delta?.({ thread_id, turn_id, offset: 0, text });
 		return () => this.#listeners.delete(listener);
 	}
@@ -100,7 +103,7 @@ export class EventStream {
 		const after = this.position ? `?after=${this.position}` : '';
 		try {
 			const { signal } = stream;
-			const answer = await (prefetched ?? fetch(`/api/stream${after}`, { signal, cache: 'no-store' }));
+			const answer = await (prefetched ?? fetch(`/api/stream${after}`, { signal, cache: 'no-store', headers: keyHeaders() }));
 			if (answer.status === 401) await this.#checkSession();
 			else if (answer.ok && answer.body) await readEvents(answer.body, (events) => this.#receive(stream, events), signal);
 		} catch {
@@ -123,6 +126,7 @@ export class EventStream {
 	#hello(hello: { position: number }): void {
 		clearTimeout(this.#helloTimer);
 		this.#streaming.clear();
+		this.#thinking.clear();
 		const fresh = this.position === 0;
 		const missed = hello.position - this.position;
 		this.status = 'live';
@@ -149,9 +153,11 @@ export class EventStream {
 
 	#delta(delta: TextDelta): void {
 		const { thread_id, turn_id, text } = delta;
-		const after = text ? applyDelta(this.#streaming.get(turn_id) ?? streamedText(''), delta) : null;
-		if (after) this.#streaming.set(turn_id, { ...after, thread_id });
-		else this.#streaming.delete(turn_id);
+		const received = delta.thought ? this.#thinking : this.#streaming;
+		const after = text ? applyDelta(received.get(turn_id) ?? streamedText(''), delta) : null;
+		if (after) received.set(turn_id, { ...after, thread_id });
+		else received.delete(turn_id);
+		if (!text) this.#thinking.delete(turn_id);
 		for (const listener of this.#listeners) listener.delta?.(delta);
 	}
 

@@ -9,8 +9,8 @@ export type Fact = {
 	data: Record<string, unknown> | null;
 };
 
-/** A piece of an answer and its offset. An empty text means that the answer ended. */
-export type TextDelta = { thread_id: string; turn_id: string; offset: number; text: string };
+/** A piece of an answer, or of the reasoning before it, and its offset. An empty text means that the answer ended. */
+export type TextDelta = { thread_id: string; turn_id: string; offset: number; text: string; thought?: boolean };
 
 /**
  * The text of an answer received so far, and its length in characters.

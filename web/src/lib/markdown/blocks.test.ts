@@ -42,6 +42,11 @@ describe('a streaming text', () => {
 	});
 });
 
+it('keeps the content of <details> in one block', () => {
+	const folded = '<details>\n<summary>More</summary>\n\nHidden.\n\n</details>\n\n';
+	expect(splitBlocks(`Before.\n\n${folded}After.`)).toEqual(['Before.\n\n', folded, 'After.']);
+});
+
 describe('unfinished code', () => {
 	it('is found with its language', () => {
 		expect(unfinishedCode('```py\na = 1\n')).toEqual({ language: 'py', code: 'a = 1\n' });

@@ -4,19 +4,22 @@
  */
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const CONTINUES = /^([-*+>|]|\d+[.)])/; // may belong to the block before it
+const DETAILS = /<(\/?)details[^>]*>/gi; // its content stays in one block with it
 const REFERENCE = /^ {0,3}\[[^\]]+\]:/m; // a definition that other blocks refer to
 
 /** Offsets where a text can be split: text before them never changes again, whatever follows. */
 export function blockBoundaries(text: string): number[] {
 	const boundaries: number[] = [];
 	let fence = '';
+	let details = 0;
 	let offset = 0;
 	for (const line of text.split('\n')) {
 		const mark = FENCE.exec(line)?.[1];
 		if (mark && !fence) fence = mark;
 		else if (mark && fence && mark.startsWith(fence)) fence = '';
+		if (!fence) for (const [, end] of line.matchAll(DETAILS)) details = Math.max(0, details + (end ? -1 : 1));
 		offset += line.length + 1;
-		if (fence || line.trim() !== '' || offset >= text.length) continue;
+		if (fence || details || line.trim() !== '' || offset >= text.length) continue;
 		const next = text.slice(offset, offset + 12);
 		if (/^\S/.test(next) && !CONTINUES.test(next)) boundaries.push(offset);
 	}

@@ -4,6 +4,40 @@ import mermaid from 'mermaid';
 
 let count = 0;
 
+/** A colour of the theme, as Mermaid can read it: it knows neither variables nor `oklch`. */
+function colour(name: string): string {
+	const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+	if (!context) return '#888';
+	const probe = document.createElement('span');
+	probe.style.color = `var(--${name})`;
+	document.body.append(probe);
+	context.fillStyle = getComputedStyle(probe).color;
+	probe.remove();
+	context.fillRect(0, 0, 1, 1);
+	const [red = 0, green = 0, blue = 0] = context.getImageData(0, 0, 1, 1).data;
+	return `#${[red, green, blue].map((part) => part.toString(16).padStart(2, '0')).join('')}`;
+}
+
+/** The colours of a diagram: those of the page now. */
+function themeVariables(dark: boolean): Record<string, string | boolean> {
+	const [paper, ink, wash, edge, quiet, accent] = ['paper', 'ink', 'wash', 'edge', 'quiet', 'accent-wash'].map(colour);
+	return {
+		darkMode: dark,
+		background: paper ?? '',
+		primaryColor: wash ?? '',
+		primaryTextColor: ink ?? '',
+		primaryBorderColor: edge ?? '',
+		secondaryColor: accent ?? '',
+		tertiaryColor: paper ?? '',
+		lineColor: quiet ?? '',
+		textColor: ink ?? '',
+		titleColor: ink ?? '',
+		edgeLabelBackground: paper ?? '',
+		noteBkgColor: accent ?? '',
+		noteTextColor: ink ?? ''
+	};
+}
+
 /** The source of a diagram without markup, links and directives. */
 export function sanitizeSource(code: string): string {
 	return code
@@ -14,7 +48,7 @@ export function sanitizeSource(code: string): string {
 		.replace(/&(?=#|\w+;)/g, '＆');
 }
 
-/** Render a diagram to SVG; empty if its source is invalid. */
+/** Render a diagram to SVG in the colours of the page; empty if its source is invalid. */
 export async function renderDiagram(code: string, dark: boolean): Promise<string> {
 	mermaid.initialize({
 		startOnLoad: false,
@@ -22,7 +56,8 @@ export async function renderDiagram(code: string, dark: boolean): Promise<string
 		suppressErrorRendering: true,
 		htmlLabels: false,
 		flowchart: { htmlLabels: false },
-		theme: dark ? 'dark' : 'neutral'
+		theme: 'base',
+		themeVariables: themeVariables(dark)
 	});
 	try {
 		const { svg } = await mermaid.render(`diagram-${count++}`, sanitizeSource(code));

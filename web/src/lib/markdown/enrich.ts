@@ -1,18 +1,24 @@
-/** Enhances rendered Markdown: copy buttons, syntax highlighting, formulas, diagrams. Each is loaded when first needed. */
+/** Enhances rendered Markdown: copy buttons, syntax highlighting, formulas, diagrams, footnotes. Each is loaded when first needed. */
 import { copyText } from '$lib/browser/clipboard';
 
 const COLLAPSE_LINES = 24;
 const DIAGRAM = 'mermaid';
 const SCALE_MIN = 0.85; // of its natural size: smaller, and the labels of a diagram cannot be read
 
-/** Enhance a rendered text. Safe to call again on the same element. */
-export function enrich(root: HTMLElement, dark: boolean): void {
+const diagramSources = new WeakMap<HTMLElement, string>();
+
+/** Enhance a rendered text. Safe to call again on the same element; `look` names the theme, and diagrams are drawn again when it changes. */
+export function enrich(root: HTMLElement, look: string): void {
 	for (const fence of root.querySelectorAll<HTMLElement>('.fence:not([data-enhanced])')) {
 		fence.dataset.enhanced = '';
 		addButtons(fence);
-		if (fence.dataset.language === DIAGRAM) void drawDiagram(fence, dark);
+		if (fence.dataset.language === DIAGRAM) diagramSources.set(fence, fence.querySelector('code')?.textContent ?? '');
 		else if (fence.dataset.language) void highlight(fence, fence.dataset.language);
 	}
+	for (const fence of root.querySelectorAll<HTMLElement>(`.fence[data-language=${DIAGRAM}]`)) {
+		if (fence.dataset.look !== look) void drawDiagram(fence, look);
+	}
+	for (const link of root.querySelectorAll<HTMLAnchorElement>('a[href^="#fn-"]')) link.onclick = (event) => followFootnote(event, link);
 	const formulas = root.querySelectorAll<HTMLElement>('.formula:not([data-enhanced])');
 	if (formulas.length) void renderFormulas([...formulas]);
 }
@@ -75,23 +81,35 @@ async function renderFormulas(formulas: HTMLElement[]): Promise<void> {
 	}
 }
 
-async function drawDiagram(fence: HTMLElement, dark: boolean): Promise<void> {
-	const code = fence.querySelector('code')?.textContent ?? '';
+/** Go to a footnote or back, without changing the address of the page. */
+function followFootnote(event: MouseEvent, link: HTMLAnchorElement): void {
+	event.preventDefault();
+	const id = CSS.escape(decodeURIComponent(link.hash.slice(1)));
+	const target = link.closest('.prose')?.querySelector<HTMLElement>(`#${id}`); // two messages may have the same text
+	target?.scrollIntoView({ block: 'nearest' });
+	target?.setAttribute('tabindex', '-1');
+	target?.focus({ preventScroll: true });
+}
+
+async function drawDiagram(fence: HTMLElement, look: string): Promise<void> {
+	fence.dataset.look = look;
 	const { renderDiagram } = await import('./diagram');
-	const svg = await renderDiagram(code, dark);
+	const svg = await renderDiagram(diagramSources.get(fence) ?? '', look.endsWith('-dark'));
+	if (fence.dataset.look !== look) return; // the theme changed meanwhile
 	if (svg) {
 		const figure = document.createElement('div');
 		figure.className = 'diagram p-3';
 		figure.tabIndex = 0; // scrollable where it is wider than the page
 		figure.role = 'figure';
+		figure.dataset.look = look;
 		figure.ariaLabel = 'Diagram';
 		figure.innerHTML = svg;
 		const image = figure.querySelector('svg');
 		if (image) image.style.minWidth = `${image.viewBox.baseVal.width * SCALE_MIN}px`;
-		fence.querySelector('pre')?.replaceWith(figure);
-	} else {
+		fence.querySelector('pre, .diagram')?.replaceWith(figure);
+	} else if (!fence.querySelector('.diagram-error')) {
 		const note = document.createElement('p');
-		note.className = 'label px-3 pb-3';
+		note.className = 'diagram-error label px-3 pb-3';
 		note.textContent = 'This diagram has a syntax error.';
 		fence.append(note);
 	}

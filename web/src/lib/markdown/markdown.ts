@@ -1,10 +1,11 @@
 /**
- * Renders Markdown to safe HTML: no raw HTML, no scripts, no links but http, https and mailto, no remote images.
+ * Renders Markdown to safe HTML: no raw HTML but `<details>`, no scripts, no links but http, https and mailto, no remote images.
  *
  * Two layers: the renderer escapes every piece of HTML, and DOMPurify allows only a short list of tags and attributes.
  */
 import DOMPurify from 'dompurify';
 import { Marked, type RendererObject, type Tokens } from 'marked';
+import footnotes from 'marked-footnote';
 import { escapeHtml } from './escape';
 import { MATH_EXTENSIONS } from './maths';
 import { TextCache } from './text-cache';
@@ -18,8 +19,13 @@ export function safeAddress(href: string): string | null {
 	return SAFE.test(plain) ? plain : null;
 }
 
+/** The only HTML that is kept: these tags without attributes, after everything was escaped. */
+const DETAILS_TAG = /&lt;(\/?(?:details|summary)|details open)&gt;/gi;
+/** Only in attributes that the footnote extension writes: quotes in the text are escaped. */
+const FOOTNOTE_ID = /((?:id="|href="#))footnote-/g;
+
 const renderer: RendererObject = {
-	html: ({ text }: Tokens.HTML | Tokens.Tag) => escapeHtml(text),
+	html: ({ text }: Tokens.HTML | Tokens.Tag) => escapeHtml(text).replace(DETAILS_TAG, '<$1>'),
 	link({ href, title, tokens }: Tokens.Link) {
 		const label = this.parser.parseInline(tokens);
 		const address = safeAddress(href);
@@ -49,16 +55,16 @@ const renderer: RendererObject = {
 	checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ ')
 };
 
-const marked = new Marked({ gfm: true, breaks: true, async: false, renderer, extensions: MATH_EXTENSIONS });
+const marked = new Marked({ gfm: true, breaks: true, async: false, renderer, extensions: MATH_EXTENSIONS }, footnotes());
 
 const ALLOWED = {
 	ALLOWED_TAGS: (
-		'a b blockquote br code del div em h1 h2 h3 h4 h5 h6 hr i li ol p pre s span strong sub sup table tbody td th thead tr ul'
+		'a b blockquote br code del details div em h1 h2 h3 h4 h5 h6 hr i li ol p pre s section span strong sub summary sup table tbody td th thead tr ul'
 	).split(' '),
-	ALLOWED_ATTR: 'align aria-label class data-display data-language href rel role start tabindex target title'.split(' '),
+	ALLOWED_ATTR: 'align aria-label class data-display data-language href id open rel role start tabindex target title'.split(' '),
 	ALLOWED_URI_REGEXP: SAFE,
 	// These are not addresses, so their values are not checked as such.
-	ADD_URI_SAFE_ATTR: 'align aria-label data-display data-language rel role start tabindex target'.split(' '),
+	ADD_URI_SAFE_ATTR: 'align aria-label data-display data-language id open rel role start tabindex target'.split(' '),
 	ALLOW_DATA_ATTR: false,
 	ALLOW_ARIA_ATTR: false
 };
@@ -73,5 +79,13 @@ export function renderMarkdown(text: string): string {
 
 /** The same without the cache, for a text that is still streaming in. */
 export function renderUncached(text: string): string {
-	return DOMPurify.sanitize(marked.parse(text) as string, ALLOWED);
+	const html = (marked.parse(text) as string).replace(FOOTNOTE_ID, `$1fn-${hash(text)}-`);
+	return DOMPurify.sanitize(html, ALLOWED);
+}
+
+/** A short hash, so that the footnotes of two messages have different ids. */
+function hash(text: string): string {
+	let sum = 0;
+	for (let index = 0; index < text.length; index += 1) sum = (Math.imul(sum, 31) + text.charCodeAt(index)) | 0;
+	return (sum >>> 0).toString(36);
 }

@@ -3,20 +3,30 @@ import { routes } from '$lib/routes';
 import type { Piece, Prompt, Section } from './prompt';
 
 const NAMES: Record<string, string> = {
-	you: 'Instructions',
+	you: 'Identity',
+	instructions: 'Your instructions',
 	decades: 'Decade summaries',
 	years: 'Year summaries',
 	months: 'Month summaries',
 	weeks: 'Week summaries',
 	days: 'Day summaries',
 	open: 'Open questions',
-	lessons: 'Lessons',
+	lessons: 'Rules (lessons)',
+	parts: 'Earlier today and yesterday',
+	now: 'Date and time',
+	files: 'Files',
+	pictures: 'Pictures',
 	recalled: 'From memory',
 	dialogue: 'Recent messages',
 	question: 'Your message'
 };
 const HUES: Record<string, number> = {
 	you: 6,
+	instructions: 4,
+	parts: 3,
+	now: 6,
+	files: 2,
+	pictures: 2,
 	decades: 8,
 	years: 8,
 	months: 8,
@@ -36,6 +46,13 @@ const REASONS: Record<string, string> = {
 	tier: 'replaced by something more important'
 };
 
+/** The texts of a prompt that are kept word for word, in the order in which they are shown. */
+export const SENT_TEXTS = [
+	{ name: 'system', title: 'System prompt' },
+	{ name: 'tools', title: 'Tools' },
+	{ name: 'before_message', title: 'Added before your message' }
+];
+
 export const sectionName = (section: Section): string => NAMES[section.name] ?? section.name;
 export const sectionColour = (section: Section): string => `var(--who-${HUES[section.name] ?? 6})`;
 export const omissionReason = (piece: Piece): string => REASONS[piece.left_out] ?? piece.left_out;
@@ -43,7 +60,9 @@ export const omissionReason = (piece: Piece): string => REASONS[piece.left_out] 
 /** The text of a piece. Instructions and deleted pieces have none, so they are described. */
 export function pieceText(piece: Piece): string {
 	if (piece.text) return piece.text;
-	if (piece.sort === 'instructions') return 'Who Everloop is, today’s date, and how to use the sections below.';
+	if (piece.sort === 'instructions') return 'Who Everloop is, and how to use the sections below.';
+	if (piece.sort === 'clock') return 'The date and time where you are.';
+	if (piece.sort === 'nothing') return 'Memory was searched; nothing fits.';
 	return piece.sort === 'gone' ? 'Deleted since.' : piece.key;
 }
 

@@ -1,13 +1,18 @@
 /** The session of this device: signing in and out, and the event stream while signed in. */
 import { api, ApiError, onSignedOut, toApiError, unwrap, type Schema } from '$lib/api/client';
-import { discardPrefetched, setPrefetchEnabled } from '$lib/api/prefetch';
+import { setKey, setTicket } from '$lib/api/device-key.svelte';
+import { discardPrefetched, isKnownDevice, setPrefetchEnabled } from '$lib/api/prefetch';
 import { whenIdle } from '$lib/browser/idle';
+import { clearLocal } from '$lib/browser/local-storage';
+import { clearOffline } from '$lib/browser/offline-store';
 import { deviceTimeZone } from '$lib/browser/time-zone';
 import { EventStream } from '$lib/live/event-stream.svelte';
+import { outbox, OUTBOX_KEY } from '$lib/thread/state/outbox.svelte';
 import { signWithPasskey } from './passkey';
 
 type SessionStatus = 'loading' | 'signed-in' | 'signed-out' | 'unreachable';
 const FORBIDDEN = 403;
+const TICKET_REFRESH_MS = 6 * 60 * 60 * 1000; // a ticket is valid for a day at least
 const CODE = /[#&]pair=([A-Za-z0-9-]+)/;
 
 class Session {
@@ -15,6 +20,7 @@ class Session {
 	device = $state<Schema<'DeviceOut'> | null>(null);
 	error = $state<ApiError | null>(null);
 	events = new EventStream(() => this.#check());
+	#ticketTimer: ReturnType<typeof setInterval> | undefined;
 
 	constructor() {
 		onSignedOut(() => this.#setSignedOut());
@@ -34,6 +40,7 @@ class Session {
 		} catch (error) {
 			if (toApiError(error).status === 401) return this.#setSignedOut();
 			discardPrefetched();
+			if (toApiError(error).unreached && isKnownDevice()) return this.#startOffline();
 			this.status = 'unreachable';
 		}
 	}
@@ -42,7 +49,7 @@ class Session {
 	async pair(code: string): Promise<boolean> {
 		this.error = null;
 		try {
-			await this.#setSignedIn(await unwrap(api.POST('/api/session', { body: { code, name: '' } })));
+			await this.#keepKey(await unwrap(api.POST('/api/session', { body: { code, name: '' } })));
 			return true;
 		} catch (error) {
 			discardPrefetched();
@@ -57,7 +64,7 @@ class Session {
 		this.error = null;
 		try {
 			const credential = await signWithPasskey();
-			if (credential) await this.#setSignedIn(await unwrap(api.POST('/api/session/passkey', { body: { credential, name: '' } })));
+			if (credential) await this.#keepKey(await unwrap(api.POST('/api/session/passkey', { body: { credential, name: '' } })));
 		} catch (error) {
 			this.error = explainRefusal(error, 'This passkey was removed or belongs to another site.', 'Sign in with a code instead.');
 		}
@@ -65,11 +72,20 @@ class Session {
 
 	async signOut(): Promise<void> {
 		await api.DELETE('/api/session');
+		setKey(null);
 		this.#setSignedOut();
+		await clearOffline(); // also what was not sent
 	}
 
-	async #setSignedIn(device: Schema<'DeviceOut'>): Promise<void> {
+	async #keepKey(device: Schema<'SignedIn'>): Promise<void> {
+		setKey(device.key);
+		await this.#setSignedIn(device);
+	}
+
+	async #setSignedIn(device: Schema<'SessionOut'>): Promise<void> {
 		this.device = device;
+		setTicket(device.ticket);
+		this.#refreshTicket();
 		this.error = null;
 		setPrefetchEnabled(true);
 		await this.events.start(); // first, so that no page loads data older than the events it receives
@@ -78,8 +94,25 @@ class Session {
 		whenIdle(reportTimeZone);
 	}
 
+	/** Without a connection: open with what this browser keeps. The stream connects once the server is back, or finds out that this device is signed out. */
+	async #startOffline(): Promise<void> {
+		const unsubscribe = this.events.listen({ reset: () => (unsubscribe(), void this.#check()) }); // once it is connected
+		this.#refreshTicket();
+		await this.events.start();
+		this.status = 'signed-in';
+	}
+
+	#refreshTicket(): void {
+		clearInterval(this.#ticketTimer);
+		this.#ticketTimer = setInterval(() => void this.#check(), TICKET_REFRESH_MS);
+	}
+
 	#setSignedOut(): void {
 		this.events.stop();
+		clearInterval(this.#ticketTimer);
+		outbox.forget();
+		void clearOffline([OUTBOX_KEY]); // unsent messages survive a session that expired
+		clearLocal('draft.'); // whoever uses this browser next must not read them
 		setPrefetchEnabled(false);
 		discardPrefetched();
 		this.device = null;
@@ -88,7 +121,10 @@ class Session {
 
 	/** Ask the server whether this device is still signed in; a 401 reaches `onSignedOut`. */
 	async #check(): Promise<void> {
-		await api.GET('/api/session').catch(() => undefined);
+		const found = await api.GET('/api/session').catch(() => undefined);
+		if (!found?.data) return;
+		this.device = found.data;
+		setTicket(found.data.ticket);
 	}
 }
 

@@ -1,9 +1,12 @@
 /** Imports of conversations: upload, progress, cancel, resume and undo. */
+import { keyHeaders } from '$lib/api/device-key.svelte';
 import { api, toApiError, unreachable, unwrap, type ApiError, type Schema } from '$lib/api/client';
 import { readLocal, writeLocal } from '$lib/browser/local-storage';
 import { Query } from '$lib/live/query.svelte';
 import { reloadOn } from '$lib/live/reload-on';
+import { retract } from '$lib/api/retract';
 import { retractAndNotify } from '$lib/memory/item/memory-item.svelte';
+import { toasts } from '$lib/ui';
 import { tryAction } from '$lib/ui/feedback/try-action';
 
 export type PastImport = Schema<'PastImportOut'>;
@@ -23,6 +26,8 @@ class Imports {
 	/** The imports that this server has worked on since it started, newest first. */
 	jobs = $state<ImportState[]>([]);
 	error = $state<ApiError | null>(null);
+	/** The import that would be undone, and what would go with it. */
+	undoing = $state.raw<{ past: PastImport; impact: Schema<'ImpactOut'> | null } | null>(null);
 	#timer: ReturnType<typeof setTimeout> | undefined;
 	#followed = false;
 
@@ -82,9 +87,24 @@ class Imports {
 		});
 	}
 
-	/** Remove everything that an import added. It can be imported again. */
+	/** Ask for confirmation before an import is undone, with a preview of what would be removed. */
+	async requestUndo(past: PastImport): Promise<void> {
+		this.undoing = { past, impact: null };
+		await tryAction(async () => {
+			const impact = await unwrap(api.GET('/api/retractions/{position}', { params: { path: { position: past.position } } }));
+			if (this.undoing?.past === past) this.undoing = { past, impact };
+		});
+	}
+
+	/** Remove everything that an import added. That can be undone, and it can be imported again. */
 	async undo(past: PastImport): Promise<void> {
-		if (!(await retractAndNotify(past.position, '', `Import of ${past.name} undone.`))) return;
+		this.undoing = null;
+		const undone = await tryAction(async () => {
+			const position = await retract(past.position, true);
+			const restore = () => void retractAndNotify(position, '', `${past.name} is back.`).then(() => this.load());
+			toasts.show(`Import of ${past.name} undone.`, { label: 'Restore', run: restore });
+		});
+		if (!undone) return;
 		if (this.find(past.import_id)?.state === 'broken off') await this.cancel(past.import_id); // deletes the uploaded file, too
 		this.#remove(past.import_id);
 		this.load();
@@ -141,6 +161,7 @@ class Imports {
 			const query = new URLSearchParams({ name: file.name, home: String(intoHome), wait: 'false' });
 			request.open('POST', `/api/imports?${query}`);
 			request.setRequestHeader('content-type', 'application/octet-stream');
+			for (const [name, value] of Object.entries(keyHeaders())) request.setRequestHeader(name, value);
 			request.responseType = 'json';
 			request.upload.onprogress = (event) => (this.uploaded = event.total ? event.loaded / event.total : 0);
 			request.onload = () => {

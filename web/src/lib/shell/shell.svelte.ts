@@ -14,6 +14,8 @@ class ShellState {
 	paletteText = $state('');
 	help = $state(false);
 	more = $state(false);
+	/** The list of conversations of a phone; a desktop has it in the sidebar. */
+	conversations = $state(false);
 	/** The visible height while an on-screen keyboard covers part of the page; 0 if none does. */
 	heightAboveKeyboard = $state(0);
 	/** How far the keyboard pushed the page up where it lies over it; the page follows, so that its top stays visible. */

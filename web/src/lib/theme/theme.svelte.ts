@@ -1,4 +1,5 @@
 /** Theme and light or dark mode, kept in this browser; `app.html` applies them before the first paint. */
+import { MediaQuery } from 'svelte/reactivity';
 import { writeLocal } from '$lib/browser/local-storage';
 
 export const THEMES = [
@@ -13,6 +14,8 @@ export const MODES = [
 	{ value: 'light', label: 'Light' },
 	{ value: 'dark', label: 'Dark' }
 ];
+
+const systemDark = new MediaQuery('prefers-color-scheme: dark');
 
 class Theme {
 	name = $state(document.documentElement.dataset.theme ?? 'paper');
@@ -31,7 +34,12 @@ class Theme {
 	/** Whether it is dark now. */
 	get dark(): boolean {
 		if (this.mode !== 'system') return this.mode === 'dark';
-		return matchMedia('(prefers-color-scheme: dark)').matches;
+		return systemDark.current;
+	}
+
+	/** A name for the colours in use now; it changes whenever they do. */
+	get look(): string {
+		return `${this.name}-${this.dark ? 'dark' : 'light'}`;
 	}
 
 	#save(attribute: 'theme' | 'mode', value: string): void {

@@ -8,6 +8,7 @@ const row = (given: Partial<UsageRow>): UsageRow => ({
 	calls: 1,
 	tokens_in: 10,
 	tokens_out: 5,
+	tokens_cached: 0,
 	cost_usd: 0.5,
 	unpriced: 0,
 	seconds: 2,

@@ -22,6 +22,10 @@ const message = (given: Partial<Message>): Message => ({
 	hint: '',
 	attachments: [],
 	context_id: '',
+	finish: '',
+	reasoned: false,
+	asked_at: AT,
+	tools: [],
 	...given
 });
 
@@ -31,7 +35,7 @@ export const MESSAGES: Message[] = [
 	message({ text: 'Half an answer', state: 'stopped' }),
 	message({ state: 'failed', reason: 'the model is out of credit', hint: 'Top up, or choose another one.' }),
 	message({ text: 'Text so far', state: 'uncertain' }),
-	message({ text: 'An answer that was cut off', reason: 'length' }),
+	message({ text: 'An answer that was cut off', finish: 'length', hint: 'Continue it, or raise thread.answer.tokens_max.' }),
 	message({ text: 'Hidden', hidden: true }),
 	message({ state: 'purged' }),
 	message({ role: 'user', state: 'sent', model: '', text: 'سؤال من اليمين إلى اليسار' }),
@@ -53,7 +57,8 @@ const answer = (phase: Schema<'TurnOut'>['phase'], text: string, tools: Schema<'
 		saved: '',
 		reason: '',
 		hint: '',
-		tools
+		tools,
+		reasoning: ''
 	}
 });
 export const PENDING_ANSWERS: [PendingAnswer, number][] = [
@@ -62,7 +67,7 @@ export const PENDING_ANSWERS: [PendingAnswer, number][] = [
 	[answer('recorded', ''), 1]
 ];
 
-export const OUTGOING: OutgoingMessage = { letterId: 'l', text: 'Written offline', attachments: [], writtenAt: AT, editing: '' };
+export const OUTGOING: OutgoingMessage = { threadId: 'home', letterId: 'l', text: 'Written offline', attachments: [], writtenAt: AT, editing: '' };
 
 const band = (tier: Period['band']['tier'], state: Period['band']['state'], text: string, important = false): Period => ({
 	open: false,
@@ -80,6 +85,7 @@ export const PROMPT: Schema<'PromptOut'> = {
 	hard: 8000,
 	counted_by: 'estimate',
 	exact: false,
+	texts: [],
 	calls: [],
 	sections: [
 		{ name: 'you', tier: 'must', tokens: 100, tokens_max: 0, pieces: [{ ...piece('you', '', 100), sort: 'instructions' }] },
@@ -90,8 +96,8 @@ export const PROMPT: Schema<'PromptOut'> = {
 };
 
 export const CHECKS: Schema<'CheckOut'>[] = [
-	{ name: 'age', passed: true, fact: 'its text is 30 h old', violations: [] },
-	{ name: 'uses', passed: false, fact: 'used 1 time', violations: [{ code: 'u', fact: '1', message: '1 < 3', satisfied_by: 'use it 2 more times' }] }
+	{ name: 'age', title: 'Minimum age', passed: true, fact: 'its text is 30 h old', violations: [], count: 108_000, required: 86_400, ready_at: null },
+	{ name: 'uses', title: 'Used often enough', passed: false, fact: 'used 1 time', count: 1, required: 3, ready_at: null, violations: [{ code: 'u', fact: '1', message: '1 < 3', satisfied_by: 'use it 2 more times' }] }
 ];
 
 export const PATH: Schema<'PathOut'> = {
@@ -109,4 +115,4 @@ export const BRANCHES = [line('trunk', '', 0, false, 'The first branch'), line('
 
 const day = (count: number): string => new Date(Date.UTC(2026, 0, 5 + count * 7)).toISOString().slice(0, 10);
 export const WEEKS = Array.from({ length: 12 }, (_, count) => day(count));
-export const USAGE: UsageRow[] = WEEKS.map((since, count) => ({ since, model: 'a-model', purpose: 'answer', calls: count, tokens_in: 900 + count * 120, tokens_out: 100, cost_usd: 0.01 * (1 + (count % 5)), unpriced: 0, seconds: 4 }));
+export const USAGE: UsageRow[] = WEEKS.map((since, count) => ({ since, model: 'a-model', purpose: 'answer', calls: count, tokens_in: 900 + count * 120, tokens_out: 100, tokens_cached: 600, cost_usd: 0.01 * (1 + (count % 5)), unpriced: 0, seconds: 4 }));

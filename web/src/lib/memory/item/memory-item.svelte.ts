@@ -20,6 +20,21 @@ export function retractAndNotify(position: number, goTo = '', message = 'Undone.
 	});
 }
 
+/** Whether a memory is deleted for good; what the engine would record again is archived instead. */
+export const isDeletable = (item: Schema<'ItemOut'>): boolean => item.kind === 'fact' || item.kind === 'quote';
+
+/** Delete or archive a memory from a list, and offer to undo it. */
+export function removeMemory(item: Schema<'ItemOut'>): Promise<boolean> {
+	if (!isDeletable(item)) return new MemoryItem(item.item_id).archive('', false);
+	return tryAction(async () => {
+		const params = { path: { item_id: item.item_id } };
+		const { versions } = await unwrap(api.GET('/api/memories/{item_id}', { params }));
+		// The first version: retracting a later one would only undo that edit.
+		const position = await retract(versions[0]?.position ?? item.position, false);
+		toasts.show('Deleted.', { label: 'Undo', run: () => void retractAndNotify(position) });
+	});
+}
+
 export class MemoryItem {
 	detail = new Query<Schema<'LifeOut'>>();
 	citations = new Query<Schema<'StandsOut'>>();

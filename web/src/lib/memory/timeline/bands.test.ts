@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { layoutRows, pan, parentBand, selectPart, spanFromDays, spanOf, spanToDays, tiersFor, zoom, type Band, type Span, type Tier } from './bands';
+import { isTappable, layoutRows, pan, parentBand, selectPart, spanFromDays, spanOf, spanToDays, tiersFor, zoom, type Band, type BandRow, type Span, type Tier } from './bands';
 
 const band = (tier: Tier, first: string, until: string, messages = 4): Band => ({
 	key: `${tier}:${first}`,
@@ -63,4 +63,12 @@ describe('panning and zooming', () => {
 		expect(spanFromDays('2026-07-01', '2026-06-01')).toBeNull();
 		expect(spanFromDays('', '')).toBeNull();
 	});
+});
+
+it('a band that a finger cannot hit is only drawn', () => {
+	const row = (width: number, tiny = false) => ({ tier: 'week' as const, tiny, bands: [{ width }] }) as unknown as BandRow;
+	expect(isTappable(row(2), 358, true)).toBe(false);
+	expect(isTappable(row(2), 358, false)).toBe(true);
+	expect(isTappable(row(8), 358, true)).toBe(true);
+	expect(isTappable(row(0.5, true), 1_200, false)).toBe(false);
 });

@@ -14,6 +14,15 @@ export const PAN_STEP = 0.5; // as a share of the visible span
 export const ZOOM_STEP = 0.6; // factor of zooming in; its inverse zooms out
 const TINY_PERCENT = 0.9; // bands narrower than this are drawn, but cannot be clicked
 
+const THUMB_PX = 24; // the least width of a band that a finger can hit
+
+/** Whether the bands of a row are wide enough to be hit; otherwise they are only drawn. */
+export function isTappable(row: BandRow, chartWidth: number, finger: boolean): boolean {
+	if (row.tiny) return false;
+	const widest = Math.max(...row.bands.map((placed) => placed.width));
+	return !finger || !chartWidth || (widest / 100) * chartWidth >= THUMB_PX;
+}
+
 const start = (day: string): number => Date.parse(`${day}T00:00:00Z`);
 const dayAt = (at: number): string => new Date(Math.round(at / DAY_MS) * DAY_MS).toISOString().slice(0, 10);
 

@@ -14,6 +14,8 @@ export class MessageActions {
 	confirmation = $state.raw<Confirmation | null>(null);
 	/** The answer whose sources are shown. */
 	inspected = $state.raw<Message | null>(null);
+	/** The answer for which another model is to be chosen. */
+	askingAgain = $state.raw<Message | null>(null);
 	/** The message that is being edited. */
 	editing = $state.raw<Message | null>(null);
 	#request = new RetryingRequest();
@@ -24,11 +26,22 @@ export class MessageActions {
 		return copyText(message.text, 'Copied.');
 	}
 
-	regenerate(message: Message): Promise<boolean> {
+	regenerate(message: Message, options: Partial<Schema<'Options'>> = {}): Promise<boolean> {
 		return tryAction(async () => {
 			const path = { message_id: message.message_id };
-			await this.#request.send({ regenerate: path }, (request_id) =>
-				unwrap(api.POST('/api/messages/{message_id}/again', { params: { path }, body: { request_id } }))
+			const wanted = { model: '', temperature: null, tokens_max: 0, ...options };
+			await this.#request.send({ regenerate: path, wanted }, (request_id) =>
+				unwrap(api.POST('/api/messages/{message_id}/again', { params: { path }, body: { request_id, options: wanted } }))
+			);
+		});
+	}
+
+	/** Ask for the rest of an answer that ended at its length limit. */
+	continueAnswer(message: Message): Promise<boolean> {
+		return tryAction(async () => {
+			const path = { message_id: message.message_id };
+			await this.#request.send({ continue: path }, (request_id) =>
+				unwrap(api.POST('/api/messages/{message_id}/continue', { params: { path }, body: { request_id } }))
 			);
 		});
 	}

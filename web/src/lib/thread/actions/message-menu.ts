@@ -6,6 +6,7 @@ import History from '@lucide/svelte/icons/history';
 import Layers from '@lucide/svelte/icons/layers';
 import Pencil from '@lucide/svelte/icons/pencil';
 import Refresh from '@lucide/svelte/icons/refresh-cw';
+import RefreshDot from '@lucide/svelte/icons/refresh-ccw-dot';
 import Trash from '@lucide/svelte/icons/trash-2';
 import type { MenuItem } from '$lib/ui';
 import type { Message } from '../types';
@@ -19,6 +20,7 @@ export function messageMenu(message: Message, actions: MessageActions): MenuItem
 			? [{ label: 'Edit', icon: Pencil, run: () => (actions.editing = message) }]
 			: [{ label: 'Sources', icon: Layers, run: () => (actions.inspected = message) }]),
 		{ label: 'Regenerate answer', icon: Refresh, run: () => void actions.regenerate(message) },
+		{ label: 'Ask again with…', icon: RefreshDot, run: () => (actions.askingAgain = message) },
 		{
 			label: 'Branch from here',
 			icon: GitBranch,

@@ -1,9 +1,10 @@
 /** The message being written: text and attached files. The text survives a reload. */
-import { api, toApiError, unwrap, type ApiError } from '$lib/api/client';
+import { api, toApiError, unwrap, type ApiError, type Schema } from '$lib/api/client';
 import { readLocal, writeLocal } from '$lib/browser/local-storage';
 import type { Attachment, Message } from '../types';
 
-export type DraftFile = { key: number; name: string; uploaded: Attachment | null; preview: string };
+/** `problem` says why the model cannot read it, `cut` that it reads only the beginning. */
+export type DraftFile = { key: number; name: string; uploaded: Attachment | null; preview: string; problem: string; cut: boolean };
 
 const FILES_MAX = 20;
 
@@ -51,7 +52,7 @@ export class Draft {
 		if (!this.editing) this.#textBeforeEdit = this.text;
 		this.editing = message;
 		this.text = message.text;
-		this.files = message.attachments.map((uploaded) => ({ key: this.#nextKey++, name: uploaded.name, uploaded, preview: '' }));
+		this.files = message.attachments.map((uploaded) => ({ ...this.#newFile(uploaded.name, ''), uploaded }));
 	}
 
 	cancelEdit(): void {
@@ -70,20 +71,24 @@ export class Draft {
 		this.files = this.files.filter((file) => file.key !== key);
 	}
 
+	#newFile(name: string, preview: string): DraftFile {
+		return { key: this.#nextKey++, name, uploaded: null, preview, problem: '', cut: false };
+	}
+
 	async #attach(file: File): Promise<void> {
 		const key = this.#nextKey++;
 		const preview = file.type.startsWith('image/') ? URL.createObjectURL(file) : '';
-		this.files.push({ key, name: file.name || 'picture', uploaded: null, preview });
+		this.files.push({ ...this.#newFile(file.name || 'picture', preview), key });
 		try {
-			const uploaded = await unwrap(
+			const { problem, cut, ...uploaded } = (await unwrap(
 				api.PUT('/api/files', {
 					params: { query: { name: file.name || 'picture' } },
 					headers: { 'Content-Type': file.type || 'application/octet-stream' },
 					bodySerializer: () => file,
 					body: file as never
 				} as never)
-			);
-			this.files = this.files.map((one) => (one.key === key ? { ...one, uploaded: uploaded as Attachment } : one));
+			)) as Schema<'StoredFileOut'>;
+			this.files = this.files.map((one) => (one.key === key ? { ...one, uploaded, problem, cut } : one));
 		} catch (error) {
 			this.removeFile(key);
 			this.error = toApiError(error);

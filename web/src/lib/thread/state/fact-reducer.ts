@@ -14,10 +14,10 @@ const text = (data: Fact['data'], name: string): string => {
 	return typeof value === 'string' ? value : '';
 };
 
-/** The message that a fact records, if it records one. */
-export function messageFromFact(fact: Fact): Message | null {
+/** The message that a fact records, if it records one. An answer needs its turn and its question, to stand after it. */
+export function messageFromFact(fact: Fact, turn?: Turn, question?: Message): Message | null {
 	const { kind, data } = fact;
-	const state = kind === 'thread.message_sent' ? 'sent' : END_STATES[kind];
+	const state = kind === 'thread.message_sent' ? 'sent' : kind === 'thread.report_posted' ? 'report' : END_STATES[kind];
 	if (!state || !text(data, 'message_id')) return null;
 	return {
 		position: fact.position,
@@ -33,8 +33,13 @@ export function messageFromFact(fact: Fact): Message | null {
 		model: text(data, 'model'),
 		reason: text(data, 'reason'),
 		hint: text(data, 'hint'),
-		attachments: (data?.attachments as Attachment[] | undefined) ?? []
-	} as Message;
+		finish: text(data, 'finish'),
+		reasoned: false,
+		attachments: (data?.attachments as Attachment[] | undefined) ?? [],
+		asked_at: question?.said_at ?? fact.recorded_at,
+		tools: turn?.tools ?? [],
+		context_id: turn?.context_id ?? ''
+	};
 }
 
 /** The id of the turn that a fact ends; empty if it ends none. */
@@ -78,6 +83,7 @@ function newTurn(fact: Fact): Turn {
 		saved: '',
 		reason: '',
 		hint: '',
-		tools: []
+		tools: [],
+		reasoning: ''
 	};
 }

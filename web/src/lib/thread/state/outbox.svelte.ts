@@ -1,87 +1,118 @@
 /**
- * Messages that the server has not confirmed yet. They are kept in this browser, so neither a reload nor a lost connection loses them,
- * and each carries an id, so that the server records it once, however often it is sent.
+ * Messages that the server has not confirmed yet, of all conversations. They are kept in this browser, so neither a reload nor a lost
+ * connection loses them, and each carries an id, so that the server records it once, however often it is sent.
  */
-import { api, toApiError, unwrap, type ApiError } from '$lib/api/client';
-import { readLocal, writeLocal } from '$lib/browser/local-storage';
+import { api, toApiError, unwrap, type ApiError, type Schema } from '$lib/api/client';
+import { readOffline, updateOffline } from '$lib/browser/offline-store';
 import { newId } from '$lib/browser/random-id';
 import type { Attachment, OutgoingMessage } from '../types';
 
-export class Outbox {
-	outgoing = $state<OutgoingMessage[]>([]);
-	error = $state<ApiError | null>(null);
-	#key: string;
-	#threadId: string;
-	#sending = false;
+export const OUTBOX_KEY = 'outbox';
+const AS_CONFIGURED = { model: '', temperature: null, tokens_max: 0 };
 
-	constructor(threadId: string) {
-		this.#threadId = threadId;
-		this.#key = `outbox.${threadId}`;
-		this.outgoing = parse(readLocal(this.#key) ?? '[]');
+class Outbox {
+	outgoing = $state.raw<OutgoingMessage[]>([]);
+	/** Why a message could not be sent, by its id. */
+	errors = $state.raw<Record<string, ApiError>>({});
+	#loading: Promise<void> | null = null;
+	#sending = false;
+	#again = false;
+
+	/** The messages of one conversation. */
+	of(threadId: string): OutgoingMessage[] {
+		return this.outgoing.filter((message) => message.threadId === threadId);
 	}
 
 	/** Add a message and send it; `editing` is the id of the message that it replaces. */
-	async add(text: string, attachments: Attachment[], editing = ''): Promise<void> {
-		const letterId = newId();
+	async add(threadId: string, written: { text: string; attachments: Attachment[]; editing: string }, options?: Schema<'Options'>): Promise<void> {
+		await this.#load();
 		const writtenAt = new Date().toISOString();
-		this.outgoing.push({ letterId, text, attachments, writtenAt, editing });
-		this.#save();
+		// A plain copy: the store can hold no reactive object.
+		const message = $state.snapshot({ threadId, letterId: newId(), writtenAt, ...written, ...(options ? { options } : {}) });
+		await this.#change((before) => [...before, message]);
 		await this.send();
 	}
 
 	/** Send all messages in order. Those that cannot be sent stay. */
 	async send(): Promise<void> {
-		if (this.#sending) return;
-		this.#sending = true;
-		try {
-			for (const message of [...this.outgoing]) {
-				await this.#post(message);
-				this.confirm(`msg-${message.letterId}`);
-			}
-			this.error = null;
-		} catch (error) {
-			this.error = toApiError(error);
-		} finally {
-			this.#sending = false;
+		await this.#load();
+		if (this.#sending) {
+			this.#again = true;
+			return;
 		}
+		this.#sending = true;
+		do {
+			this.#again = false;
+			await this.#sendAll();
+		} while (this.#again);
+		this.#sending = false;
 	}
 
 	/** The server has recorded this message. */
-	confirm(messageId: string): void {
-		const left = this.outgoing.filter((message) => `msg-${message.letterId}` !== messageId);
-		if (left.length === this.outgoing.length) return;
-		this.outgoing = left;
-		this.#save();
+	async confirm(messageId: string): Promise<void> {
+		if (!this.outgoing.some((message) => `msg-${message.letterId}` === messageId)) return;
+		await this.#change((before) => before.filter((message) => `msg-${message.letterId}` !== messageId));
 	}
 
 	/** Remove a message without sending it, and return it. */
-	remove(letterId: string): OutgoingMessage | undefined {
+	async remove(letterId: string): Promise<OutgoingMessage | undefined> {
 		const message = this.outgoing.find((one) => one.letterId === letterId);
-		this.confirm(`msg-${letterId}`);
-		this.error = null;
+		await this.confirm(`msg-${letterId}`);
 		return message;
 	}
 
-	async #post({ letterId, text, attachments, editing }: OutgoingMessage): Promise<void> {
-		const body = { text, attachments, letter_id: letterId };
+	/** Show nothing more: this device is signed out. What the store keeps is loaded again after signing in. */
+	forget(): void {
+		this.outgoing = [];
+		this.errors = {};
+		this.#loading = null;
+	}
+
+	/** One after the other. Without a connection it stops; a message that is refused does not hold up the others. */
+	async #sendAll(): Promise<void> {
+		for (const message of this.outgoing) {
+			try {
+				await this.#post(message);
+				await this.confirm(`msg-${message.letterId}`);
+			} catch (error) {
+				const failure = toApiError(error);
+				this.errors = { ...this.errors, [message.letterId]: failure };
+				if (failure.unreached) return this.#failAll(failure);
+			}
+		}
+	}
+
+	#failAll(failure: ApiError): void {
+		this.errors = Object.fromEntries(this.outgoing.map(({ letterId }) => [letterId, this.errors[letterId] ?? failure]));
+	}
+
+	async #post({ threadId, letterId, text, attachments, editing, options }: OutgoingMessage): Promise<void> {
+		const { [letterId]: _, ...others } = this.errors;
+		this.errors = others;
+		const body = { text, attachments, letter_id: letterId, options: options ?? AS_CONFIGURED };
 		if (editing) {
 			const path = { message_id: editing };
 			await unwrap(api.POST('/api/messages/{message_id}/edit', { params: { path }, body }));
 		} else {
-			const path = { thread_id: this.#threadId };
+			const path = { thread_id: threadId };
 			await unwrap(api.POST('/api/threads/{thread_id}/messages', { params: { path }, body }));
 		}
 	}
 
-	#save(): void {
-		writeLocal(this.#key, JSON.stringify(this.outgoing));
+	#load(): Promise<void> {
+		this.#loading ??= readOffline<OutgoingMessage[]>(OUTBOX_KEY).then((stored) => {
+			const known = new Set(this.outgoing.map((message) => message.letterId));
+			this.outgoing = [...(stored ?? []).filter((message) => !known.has(message.letterId)), ...this.outgoing];
+		});
+		return this.#loading;
+	}
+
+	/** Change the list here and in the store, where another tab may have changed it meanwhile. */
+	async #change(change: (before: OutgoingMessage[]) => OutgoingMessage[]): Promise<void> {
+		this.outgoing = change(this.outgoing);
+		await updateOffline<OutgoingMessage[]>(OUTBOX_KEY, (stored) => change(stored ?? []));
 	}
 }
 
-function parse(text: string): OutgoingMessage[] {
-	try {
-		return JSON.parse(text) as OutgoingMessage[];
-	} catch {
-		return [];
-	}
-}
+/** One for all pages, so that a message is sent whatever page is open when the connection is back. */
+export const outbox = new Outbox();

@@ -10,13 +10,17 @@ import { applyDelta, streamedText, type Fact, type StreamedText, type TextDelta 
 import { toasts } from '$lib/ui';
 import { TIERS, type Band, type BranchInfo, type Message, type PendingAnswer, type Period, type Row, type Turn } from '../types';
 import { endedTurnId, messageFromFact, reduceTurn } from './fact-reducer';
-import { Outbox } from './outbox.svelte';
-import { allRows, collapsedPeriods, historyRows, insertMessage } from './rows';
+import { outbox } from './outbox.svelte';
+import { allRows, collapsedPeriods, historyRows, insertMessage, withSuggestions, withTasks } from './rows';
+import { ThreadTasks } from './thread-tasks.svelte';
+import { readSnapshot, saveSnapshot } from './snapshots';
 
+const NOT_FOUND = 404;
 const PAGE = 60;
 const PAGE_MAX = 500; // of one response
 const MESSAGES_MAX = 500; // in the window; messages outside it are loaded again when needed
 const DEBOUNCE_MS = 60; // one reload for the several facts of one action
+const SAVE_AFTER_MS = 400;
 const PAINT_EVERY_MS = 30; // every second frame, which leaves the other one for typing
 
 export class ThreadState {
@@ -30,25 +34,28 @@ export class ThreadState {
 	later = $state(false);
 	/** True while rows are added or removed at the top: the list then keeps its scroll position from the end. */
 	prepending = $state(false);
-	readonly outbox: Outbox;
 
-	#history = $derived.by<Row[]>(() => historyRows(this.periods, this.messages));
-	#rows = $derived.by<Row[]>(() => allRows(this.#history, this.pendingAnswers, this.outbox.outgoing));
+	#tasks: ThreadTasks;
+	#history = $derived.by<Row[]>(() => withSuggestions(withTasks(historyRows(this.periods, this.messages), this.#tasks.list), this.#tasks.suggestions));
+	#rows = $derived.by<Row[]>(() => allRows(this.#history, this.pendingAnswers, outbox.of(this.threadId)));
 	#bands: Band[] = [];
 	#factsSinceLoad: Fact[] | null = null;
 	#streamed = new Map<string, StreamedText>(); // text received for turns that have not ended
+	#thoughts = new Map<string, StreamedText>(); // and what their models thought
 	#frame = 0;
 	#shownAt = 0;
 	#timer: ReturnType<typeof setTimeout> | undefined;
+	#saveTimer: ReturnType<typeof setTimeout> | undefined;
 	#loadingMore = false;
 
 	constructor(readonly threadId: string) {
-		this.outbox = new Outbox(threadId);
+		this.#tasks = new ThreadTasks(threadId);
 	}
 
 	/** Load the thread and follow it. Returns a function that unsubscribes. */
 	follow(events: EventStream, at: { message?: string; day?: string } = {}): () => void {
 		void this.load(at);
+		const unfollowTasks = this.#tasks.follow();
 		const unsubscribe = events.listen({
 			reset: () => this.#reloadSoon(),
 			fact: (fact) => this.#onFact(fact),
@@ -56,9 +63,16 @@ export class ThreadState {
 		});
 		return () => {
 			unsubscribe();
+			unfollowTasks();
 			clearTimeout(this.#timer);
+			clearTimeout(this.#saveTimer);
 			cancelAnimationFrame(this.#frame);
 		};
+	}
+
+	/** Send a message to a running task, or to none (empty). */
+	route(messageId: string, taskId: string): Promise<boolean> {
+		return this.#tasks.route(messageId, taskId);
 	}
 
 	/** The rows of the page, in order. */
@@ -99,14 +113,33 @@ export class ThreadState {
 			await this.#reopenPeriods(before, this.periods);
 			this.error = null;
 			this.ready = true;
+			this.#saveSoon();
 		} catch (error) {
 			this.error = toApiError(error);
+			if (this.error.unreached && !this.ready) await this.#restoreSnapshot();
+			if (this.error.status === NOT_FOUND) this.ready = false; // it was deleted
 		}
 		const since = this.#factsSinceLoad ?? [];
 		this.#factsSinceLoad = null;
 		for (const fact of since) this.#onFact(fact);
 		if (at.day) await this.expandDay(at.day);
-		void this.outbox.send();
+		void outbox.send();
+	}
+
+	/** Without a connection: show the messages that were last seen here. The stream reloads the page once it is back. */
+	async #restoreSnapshot(): Promise<void> {
+		const snapshot = await readSnapshot(this.threadId);
+		if (this.ready || (!snapshot && !outbox.of(this.threadId).length)) return;
+		this.messages = snapshot?.messages ?? [];
+		this.branches = snapshot?.branches ?? [];
+		this.ready = true;
+	}
+
+	/** Keep the newest messages for use without a connection, a moment after they changed. */
+	#saveSoon(): void {
+		if (this.later) return; // the window is in the past
+		clearTimeout(this.#saveTimer);
+		this.#saveTimer = setTimeout(() => void saveSnapshot(this.threadId, this), SAVE_AFTER_MS);
 	}
 
 	/** Load messages before the first one in the window. */
@@ -266,13 +299,16 @@ export class ThreadState {
 	}
 
 	#applyFact(fact: Fact): void {
-		const message = messageFromFact(fact);
+		const message = this.#messageFrom(fact);
 		if (message) {
-			this.outbox.confirm(message.message_id);
-			if (!this.later) this.messages = insertMessage(this.messages, message);
+			void outbox.confirm(message.message_id);
+			const reasoned = this.#thoughts.has(message.turn_id);
+			if (!this.later) this.messages = insertMessage(this.messages, { ...message, reasoned });
+			this.#saveSoon();
 		}
 		const ended = endedTurnId(fact);
 		if (ended) {
+			this.#thoughts.delete(ended);
 			this.pendingAnswers = this.pendingAnswers.filter((one) => one.turn.turn_id !== ended);
 			this.#streamed.delete(ended);
 		}
@@ -281,13 +317,19 @@ export class ThreadState {
 		if (fact.kind === 'thread.message_imported') this.#reloadSoon();
 	}
 
+	#messageFrom(fact: Fact): Message | null {
+		const turn = this.pendingAnswers.find((one) => one.turn.turn_id === endedTurnId(fact))?.turn;
+		const question = this.messages.findLast((message) => message.message_id === turn?.message_id);
+		return messageFromFact(fact, turn, question);
+	}
+
 	#applyToTurn(fact: Fact): void {
 		const turnId = String(fact.data?.turn_id ?? '');
 		const existing = this.pendingAnswers.find((one) => one.turn.turn_id === turnId);
 		const turn = reduceTurn(existing?.turn, fact);
 		if (!turn) return;
 		this.pendingAnswers = existing
-			? this.pendingAnswers.map((one) => (one === existing ? { turn, text: this.#streamed.get(turnId)?.text ?? one.text } : one))
+			? this.pendingAnswers.map((one) => (one === existing ? { ...one, turn, text: this.#streamed.get(turnId)?.text ?? one.text } : one))
 			: [...this.pendingAnswers, { turn, text: this.#streamed.get(turnId)?.text ?? '' }]; // text may arrive before the turn's first fact
 	}
 
@@ -301,11 +343,19 @@ export class ThreadState {
 	/** Collect streamed text and paint it at a fixed rate, so that typing stays smooth however fast it arrives. */
 	#appendDelta(delta: TextDelta): void {
 		if (delta.thread_id !== this.threadId || !delta.text) return;
+		if (delta.thought) return this.#appendThought(delta);
 		const existing = this.pendingAnswers.find((one) => one.turn.turn_id === delta.turn_id);
 		const before = this.#streamed.get(delta.turn_id) ?? streamedText(existing?.text ?? '');
 		const after = applyDelta(before, delta);
 		if (after === null) return this.#reloadSoon();
 		this.#streamed.set(delta.turn_id, after);
+		this.#frame ||= requestAnimationFrame(this.#showStreamed);
+	}
+
+	#appendThought(delta: TextDelta): void {
+		const after = applyDelta(this.#thoughts.get(delta.turn_id) ?? streamedText(''), delta);
+		if (after === null) return; // the log has all of it when the answer ends
+		this.#thoughts.set(delta.turn_id, after);
 		this.#frame ||= requestAnimationFrame(this.#showStreamed);
 	}
 
@@ -317,8 +367,9 @@ export class ThreadState {
 		this.#frame = 0;
 		this.#shownAt = now;
 		this.pendingAnswers = this.pendingAnswers.map((one) => {
-			const text = this.#streamed.get(one.turn.turn_id)?.text;
-			return text === undefined ? one : { ...one, text };
+			const text = this.#streamed.get(one.turn.turn_id)?.text ?? one.text;
+			const thought = this.#thoughts.get(one.turn.turn_id)?.text ?? one.thought ?? '';
+			return text === one.text && thought === one.thought ? one : { ...one, text, thought };
 		});
 	};
 }

@@ -1,4 +1,6 @@
 /** Attachments of messages: address, size, and whether they can be shown. */
+import { withTicket } from '$lib/api/device-key.svelte';
+import { untrack } from 'svelte';
 import type { Attachment } from '../types';
 
 const SHOWN = /^image\/(png|jpeg|gif|webp|avif)$/;
@@ -10,7 +12,7 @@ export function isImage(file: Attachment): boolean {
 
 export function attachmentUrl(file: Attachment): string {
 	const query = new URLSearchParams({ name: file.name, media_type: file.media_type });
-	return `/api/files/${encodeURIComponent(file.digest)}?${query}`;
+	return untrack(() => withTicket(`/api/files/${encodeURIComponent(file.digest)}?${query}`)); // a new ticket reloads no picture
 }
 
 export function formatBytes(bytes: number): string {
