@@ -16,10 +16,14 @@ from bench import (
     memory,
     peer,
     postgres,
+    postgres_turn,
     replays,
     report,
     rpc,
     thread,
+    worker_processes,
+    workers,
+    worlds,
 )
 from bench.race import Outcome
 from bench.workshop import FULL, QUICK, TINY, Workshop, workshop
@@ -45,6 +49,7 @@ MEASURES: dict[str, Measure] = {
     "peer-replay": peer.replay,
     "postgres": postgres.clients,
     "postgres-nodes": postgres.nodes,
+    "postgres-turn": postgres_turn.turn,
     "rpc-start": rpc.start,
     "rpc-get": rpc.get,
     "rpc-list": rpc.listed,
@@ -53,6 +58,9 @@ MEASURES: dict[str, Measure] = {
     **gate.measures(),
     **http.measures(),
     **thread.measures(),
+    **worlds.measures(),
+    **workers.measures(),
+    **worker_processes.measures(),
 }
 NAMED = MEASURES | memory.soaked()  # those that take an hour are run only by name
 
@@ -81,6 +89,7 @@ def _measured(names: Iterable[str], shop: Workshop, console: Console) -> Iterabl
     memory.close()
     manifest.close()
     thread.close()
+    worlds.close()
 
 
 def _parser() -> argparse.ArgumentParser:

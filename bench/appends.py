@@ -1,13 +1,14 @@
 """Durable appends: one caller, sixty-four callers, and with views."""
 
-import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 
 from bench.bare import inserts
 from bench.material import ACTOR, STREAM, VIEWS, messages
 from bench.race import Claim, Outcome, Rate, faster, race, steady
 from bench.workshop import Workshop
-from everloop.log import Log
+from everloop.log import Event, Log
 
 CALLERS = 64
 BARE = "bare apsw loop"
@@ -20,11 +21,11 @@ def single(shop: Workshop) -> Outcome:
 
 
 def concurrent(shop: Workshop) -> Outcome:
-    """Many callers on one event loop, beside one caller."""
-    title = f"{CALLERS} callers on one event loop"
+    """Many callers in threads, beside one caller."""
+    title = f"{CALLERS} callers in threads"
     claim = Claim("concurrent", title, "one caller", "appends/s", "at least", goal=5)
-    with asyncio.Runner() as runner:
-        crowd = _crowd(shop.open(), runner)
+    with ThreadPoolExecutor(CALLERS) as threads:
+        crowd = _crowd(shop.open(), threads)
         return faster(claim, race(crowd, appends(shop.open()), **shop.writing_pace()))
 
 
@@ -47,26 +48,22 @@ def appends(log: Log, *, batch: int = 1) -> Rate:
     return steady(act)
 
 
-def _crowd(log: Log, runner: asyncio.Runner) -> Rate:
+def _crowd(log: Log, threads: ThreadPoolExecutor) -> Rate:
     """The rate of many callers together, each with a stream of its own."""
-    said = messages()
-
-    async def caller(stream: str, until: float) -> int:
-        done = 0
-        while perf_counter() < until:
-            await log.append_async(stream, [next(said)], actor=ACTOR)
-            done += 1
-        return done
-
-    async def everyone(seconds: float) -> int:
-        until = perf_counter() + seconds
-        return sum(
-            await asyncio.gather(*(caller(f"thread:{one}", until) for one in range(CALLERS)))
-        )
+    streams = [f"thread:{one}" for one in range(CALLERS)]
+    said = [messages() for _ in streams]
 
     def run(seconds: float) -> float:
         start = perf_counter()
-        done = runner.run(everyone(seconds))
+
+        def caller(stream: str, said: Iterator[Event]) -> int:
+            done = 0
+            while perf_counter() < start + seconds:
+                log.append(stream, [next(said)], actor=ACTOR)
+                done += 1
+            return done
+
+        done = sum(threads.map(caller, streams, said))
         return done / (perf_counter() - start)
 
     return run

@@ -100,7 +100,7 @@ def ours(folder: str, messages: int) -> None:
     settings = Settings(home=folder, memory=MemorySettings(embedder="none"))
     with Engine.open(Path(folder), settings=settings) as engine:
         code = credentials.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=60)
-        credential = credentials.pair(engine, engine.world, "bench", way="code", via=code)
+        credential = credentials.pair_device(engine, engine.world, "bench", way="code", via=code)
         running = Services(engine, settings, ClockedModel())
         running.talk.home_thread(USER)
         if messages:

@@ -57,14 +57,14 @@ class School:
         space = VectorIndex(VectorCache(folder / "vectors.db"), FreeEmbedder(memories))
         self.keeper = MemoryService(self.log, engine, world.clock, world.ids, space)
         self._outside = (world.clock, world.ids)
-        self._do_many = engine.do_many
+        self._engine = engine
         _fill(self, lessons, memories)
 
     def manifests(self, *, recording: bool = True) -> ManifestBuilder:
         """What puts manifests together; without recording, to measure all the rest."""
         return ManifestBuilder(
             self.log,
-            self._do_many if recording else _unrecorded,
+            self._engine if recording else _Unrecorded(),
             lambda: self.keeper,
             self._outside,
             LessonSettings(),
@@ -160,9 +160,17 @@ def _told(manifests: ManifestBuilder, wish: ManifestRequest) -> Rate:
     return steady(act)
 
 
-def _unrecorded(commands: Sequence[Command], *, by: Context) -> list[Receipt]:
-    del commands, by
-    return []
+class _Unrecorded:
+    """A bus that records nothing."""
+
+    def do(self, command: Command, *, by: Context = USER) -> Receipt:
+        """Refuse: a manifest records with `do_many`."""
+        raise NotImplementedError(command, by)
+
+    def do_many(self, commands: Sequence[Command], *, by: Context = USER) -> list[Receipt]:
+        """Record nothing."""
+        del commands, by
+        return []
 
 
 def _fill(school: School, lessons: int, memories: int) -> None:

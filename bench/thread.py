@@ -22,6 +22,7 @@ from everloop.memory.settings import MemorySettings
 from everloop.ports import Delta, Finish, Params, Prompt, Stream, Usage
 from everloop.services import Services
 from everloop.settings import Settings
+from everloop.testing.shared_prefix import shared_share
 from everloop.thread.background import local_today
 from everloop.thread.model.calendar_windows import CalendarWindow, pyramid_windows
 from everloop.thread.model.commands import (
@@ -45,7 +46,7 @@ FEW, MANY, YEARS, BATCH = 1_000, 100_000, 10, 5_000
 DECISIONS = 40
 WARM = 5  # turns before any is timed
 PROMPT_MIN = 20_000  # characters, with a whole pyramid
-GOAL_MS, GOAL_RATIO = 30.0, 2.0
+GOAL_MS, GOAL_RATIO, GOAL_SHARED = 30.0, 2.0, 90.0
 
 
 class Stopwatch:
@@ -55,12 +56,12 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self.called_at = 0.0
-        self.told = ""
+        self.told = Prompt(())
 
     def generate(self, prompt: Prompt, params: Params) -> Stream:
         """Note the time."""
         del params
-        self.called_at, self.told = process_time(), prompt.system
+        self.called_at, self.told = process_time(), prompt
         return BufferedStream([Delta("Yes."), Usage(self.name, 1, 1), Finish("stop")])
 
 
@@ -80,7 +81,7 @@ class Conversation:
             self.engine.log,
             self.engine.memory,
             self.engine.world.clock,
-            limits=settings.thread.context,
+            limits=lambda: settings.thread.context,
         )
 
     def answer_ms(self) -> float:
@@ -109,7 +110,7 @@ class Conversation:
         start = process_time()
         answer.run()
         require(self.model.called_at > start, "the model was not called")
-        require(len(self.model.told) > PROMPT_MIN, "the prompt was not full")
+        require(len(self.model.told.system) > PROMPT_MIN, "the prompt was not full")
         return 1_000 * (self.model.called_at - start)
 
     def close(self) -> None:
@@ -140,11 +141,28 @@ def growth(shop: Workshop, *, few: int, many: int) -> Outcome:
     return dearer(claim, turns[WARM:])
 
 
+def prefix(shop: Workshop, *, messages: int) -> Outcome:
+    """How much of a prompt begins as the one before it did, so that a service can have it cached.
+
+    A turn before which a part of the dialogue was cut off counts too.
+    """
+    title = "tokens of a prompt that the prompt before it began with as well"
+    claim = Claim("prompt-prefix", title, "", "%", "at least", GOAL_SHARED, "not across midnight")
+    talk, shares = _conversation(shop, messages), list[float]()
+    talk.answer_ms()
+    for _ in range(10 * shop.pace(share=0.1)["rounds"]):
+        before = talk.model.told
+        talk.answer_ms()
+        shares.append(100 * shared_share(before, talk.model.told))
+    return bounded(claim, shares)
+
+
 def measures() -> dict[str, partial[Outcome]]:
     """Every measure by name."""
     return {
         "turn": partial(answering, messages=MANY),
         "turn-growth": partial(growth, few=FEW, many=MANY),
+        "prompt-prefix": partial(prefix, messages=FEW),
     }
 
 
