@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from docs import promises
+from docs import promises, public_surfaces
 from msgspec import inspect
 
 from everloop.interfaces.cli.output.exit_codes import MEANINGS
@@ -119,6 +119,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "settings.md": settings,
     "cli.md": commands,
     "promises.md": promises.page,
+    "snapshots/python.txt": public_surfaces.python_api,
+    "snapshots/rpc.json": public_surfaces.rpc_parameters,
 }
 
 
