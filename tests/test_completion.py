@@ -18,6 +18,7 @@ from everloop.completion import (
     text_message,
 )
 from everloop.errors import EverloopError, ModelFailed
+from everloop.memory.summaries.compress import SummaryText
 from everloop.ports import Finish, Params, Prompt, Text, ToolCall, Usage
 from everloop.testing.model import ScriptedModel, Step
 
@@ -96,6 +97,23 @@ def test_a_bad_answer_is_sent_back_to_the_model_with_its_error(bad: str, told: s
     part = complaint.parts[0]
     assert isinstance(part, Text)
     assert told in part.text.lower()
+
+
+def test_a_retry_differs_it_is_warmer_and_says_what_was_wrong_and_repeated() -> None:
+    model = ScriptedModel(["one", "one", GLAD])
+    generate_structured(model, ASK, Mood, params=Params(temperature=0.1))
+    assert [round(params.temperature or 0, 1) for _, params in model.calls] == [0.1, 0.4, 0.7]
+    assert "the same answer again" in str(model.calls[2][0].messages[-1])
+
+
+def test_the_schema_has_lengths_and_enums_and_no_name_of_a_type() -> None:
+    model = ScriptedModel(['{"title": "T", "text": "Words."}'])
+    generate_structured(model, ASK, SummaryText, lengths={"title": 120})
+    schema = model.calls[0][0].schema
+    assert schema is not None
+    assert schema["properties"]["title"]["maxLength"] == 120
+    assert "SummaryText" not in str(schema)
+    assert "enum" in str(inline_schema(Mood))
 
 
 def test_an_endlessly_nested_answer_is_a_bad_answer() -> None:

@@ -199,7 +199,7 @@ def test_programs_are_listed_with_their_versions(doctor_setup: DoctorSetup) -> N
     assert doctor_setup.find("chromium").words == "Chrome 140"
     assert doctor_setup.find("git").words == "found as git"
     assert doctor_setup.find("Node").verdict == "absent"
-    assert doctor_setup.find("agents").words.startswith("found claude;")
+    assert doctor_setup.find("agents").words == "found claude"
 
 
 def test_a_missing_model_is_reported_with_a_next_step(doctor_setup: DoctorSetup) -> None:

@@ -10,6 +10,7 @@ from everloop.errors import Forbidden, Invalid
 from everloop.host_admission import admit_host, host_actor
 from everloop.log import Context
 from everloop.memory.model.commands import GrantAudience, RememberItem, RevokeAudience
+from everloop.memory.model.scopes import NEW_HOSTS
 from everloop.memory.projections.queries import load_viewer
 from everloop.settings import DoorSettings
 from everloop.testing.deterministic import DeterministicWorld
@@ -69,7 +70,31 @@ def test_after_a_rewind_before_its_admission_a_host_is_admitted_again(engine: En
 
 def test_with_admit_hosts_granted_no_host_is_admitted(engine: Engine) -> None:
     assert not admit_host(engine, HOST, DoorSettings(admit_hosts="granted"))
-    assert engine.log.head == 0
+    assert _scopes(engine) == ()
+
+
+@pytest.mark.promise("P-TRUST-4")
+def test_other_settings_beside_the_same_log_do_not_let_hosts_in(engine: Engine) -> None:
+    admit_host(engine, HOST, DoorSettings(admit_hosts="granted"))
+    assert not admit_host(engine, "agent:anything", ALL)
+    engine.do(GrantAudience(NEW_HOSTS, ("*",)), by=USER)
+    assert admit_host(engine, HOST, ALL)
+
+
+@pytest.mark.promise("P-TRUST-4")
+def test_the_user_closes_the_log_to_new_hosts_at_a_terminal(engine: Engine) -> None:
+    admit_host(engine, HOST, ALL)
+    engine.do(RevokeAudience(NEW_HOSTS), by=USER)
+    assert not admit_host(engine, "agent:anything", ALL)
+    assert _scopes(engine) == ("*",)
+    with pytest.raises(Forbidden):
+        engine.do(GrantAudience(NEW_HOSTS, ("*",)), by=Context(actor=HOST))
+
+
+def test_new_hosts_can_be_let_into_some_scopes_only(engine: Engine) -> None:
+    engine.do(GrantAudience(NEW_HOSTS, ("project:zoo",)), by=USER)
+    assert admit_host(engine, HOST, ALL)
+    assert _scopes(engine) == ("project:zoo",)
 
 
 def test_a_host_cannot_grant_itself_access(engine: Engine) -> None:

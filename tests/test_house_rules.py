@@ -1,21 +1,25 @@
 """House rules, as ordinary tests: what no tool checks for us and every file must keep."""
 
 import ast
+import importlib
 import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from everloop.app import DECIDERS
+from everloop.lazy_exports import exported_names
 
 ROOT = Path(__file__).parents[1]
 NOT_OURS = {"node_modules", "build", "dist", "htmlcov", "__pycache__"}
 NAMELESS = {"utils", "helpers", "common", "misc", "base", "core", "manager"}
 LINES_MAX = 600
 FOLDER_MODULES_MAX = 15
+DOORS = "The doors import public surfaces only"
 PURE = "Deciding and folding are pure"
 HIDDEN_IMPORT = re.compile(r"""import_module\(\s*["']everloop""")
 # Written so that this file does not contain what it looks for.
@@ -88,6 +92,7 @@ def test_what_the_project_asks_for_is_locked() -> None:
     extras = dict(asked["project"]["optional-dependencies"])
     del extras["hub"]  # its models are downloaded, so no test can run it, and nothing here needs it
     del extras["local"]  # 130 MB that only one test could use; it skips where they are missing
+    del extras["app"]  # names others of ours
     wanted = _wanted(extras) | _wanted(tools) | _wanted(core)
     assert wanted - _pinned(ROOT / "requirements" / "dev.lock.txt") == set()
     assert _pinned(ROOT / "requirements" / "uv.lock.txt") == {"uv"}
@@ -112,10 +117,15 @@ def test_no_folder_holds_too_many_modules_to_survey() -> None:
     assert _names([folder for folder, count in counts.items() if count > FOLDER_MODULES_MAX]) == []
 
 
+def _contracts() -> list[dict[str, Any]]:
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    contracts: list[dict[str, Any]] = asked["tool"]["importlinter"]["contracts"]
+    return contracts
+
+
 def _guarded() -> list[str]:
     """The patterns of modules that the import contract keeps pure."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    (pure,) = [one for one in contracts["contracts"] if one["name"] == PURE]
+    (pure,) = [one for one in _contracts() if one["name"] == PURE]
     return [_pattern(each) for each in pure["source_modules"]]
 
 
@@ -131,6 +141,27 @@ def test_every_decision_lies_in_a_module_that_the_purity_contract_guards() -> No
     modules |= {each.fold.evolve.__module__ for each in DECIDERS}
     loose = [one for one in modules if not any(re.fullmatch(each, one) for each in guarded)]
     assert sorted(loose) == []
+
+
+SURFACES = [
+    path
+    for path in MODULES
+    if path.name == "__init__.py" and "lazy_exports(__name__" in path.read_text()
+]
+
+
+@pytest.mark.parametrize("path", SURFACES, ids=lambda path: path.parent.name)
+def test_a_package_exports_what_it_shows_to_type_checkers(path: Path) -> None:
+    package = importlib.import_module(".".join(path.parent.relative_to(ROOT / "src").parts))
+    assert sorted(exported_names(path)) == sorted(package.__all__)
+    assert all(hasattr(package, each) for each in package.__all__)
+
+
+def test_the_doors_contract_names_every_package_below_the_doors() -> None:
+    (rule,) = [one for one in _contracts() if one["name"] == DOORS]
+    packages = {path.parent.name for path in (ROOT / "src/everloop").glob("*/__init__.py")}
+    named = {one.split(".")[1] for one in rule["forbidden_modules"]}
+    assert packages - {"interfaces", "lazy_exports", "testing"} == named
 
 
 def test_lazy_imports_of_our_own_modules_are_visible_to_the_linter() -> None:

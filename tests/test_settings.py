@@ -44,7 +44,9 @@ def test_an_invalid_setting_is_refused_with_a_hint(environment: dict[str, str]) 
     [
         ("MEMORY_EMBEDDER", "memory.embedder cannot be 'x': use granite, endpoint, hub or none"),
         ("DOORS_ADMIT_HOSTS", "doors.admit_hosts cannot be 'x': use all or granted"),
-        ("LOG_POLL_S", "invalid setting: Expected `float`, got `str` - at `$.log.poll_s`"),
+        ("LOG_POLL_S", "log.poll_s cannot be 'x': use a number, above 0"),
+        ("MODELS_TRIES", "models.tries cannot be 'x': use a whole number, at least 1"),
+        ("SERVE_SECURE", "serve.secure cannot be 'x': use true or false"),
     ],
 )
 def test_an_invalid_choice_names_the_allowed_values(variable: str, words: str) -> None:
@@ -103,6 +105,7 @@ def test_a_setting_in_a_nested_section_has_a_variable() -> None:
         ("EVERLOOP_LESSONS_SUPPORTS_MIN", "1", "3"),
         ("EVERLOOP_LESSONS_ORIGINS_MIN", "1", "3"),
         ("EVERLOOP_LESSONS_CITATIONS_MIN", "1", "3"),
+        ("EVERLOOP_LESSONS_RELAYED_PER_DAY_MAX", "2", "0"),
         ("EVERLOOP_DOORS_ADMIT_HOSTS", "all", "granted"),
     ],
 )
@@ -114,3 +117,19 @@ def test_a_variable_can_only_make_the_gate_and_host_access_stricter(
     load({variable: strict}, home=str(tmp_path))
     with pytest.raises(Invalid, match="an environment variable may not weaken"):
         load({variable: loose}, home=str(tmp_path))
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan"])
+def test_a_setting_is_a_number_that_has_an_end(tmp_path: Path, value: str) -> None:
+    with pytest.raises(Invalid):
+        load({"EVERLOOP_SENTIMENT_COOLDOWN_S": value}, home=str(tmp_path))
+    (tmp_path / "settings.toml").write_text(f"[sentiment]\ncooldown_s = {value}\n")
+    with pytest.raises(Invalid):
+        load({}, home=str(tmp_path))
+
+
+def test_every_setting_is_described_as_text_or_a_number() -> None:
+    described = describe_settings(Settings())
+    values = {one.name: (one.value, one.default) for one in described}
+    assert all(isinstance(one, str | int | float) for pair in values.values() for one in pair)
+    assert str(values["workers.protected_paths"][0]).startswith("tests/**, ")

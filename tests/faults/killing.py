@@ -27,7 +27,7 @@ from tests.log.samples import Said
 
 from everloop.adapters.system import system_world
 from everloop.log import Receipt, Record, open_log
-from everloop.log.integrity.verify import verify
+from everloop.log.integrity.verify import verify_log
 from everloop.testing.log_audit import audit, read_records
 from everloop.testing.seeded_random import SeededRandom
 
@@ -249,7 +249,7 @@ def _texts(records: list[Record]) -> Counter[str]:
 def _unverified(path: Path) -> list[str]:
     """What the engine itself finds wrong; it should agree with the audit."""
     with closing(open_log(path, VIEWS, world=system_world(LOCK_WAIT_S))) as log:
-        return [f"verify: {damage}" for damage in verify(log).damage]
+        return [f"verify: {damage}" for damage in verify_log(log).damage]
 
 
 def _complaints(folder: Path) -> Iterator[str]:

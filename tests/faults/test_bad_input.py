@@ -248,7 +248,7 @@ def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
-    not_opened(tmp_path / "nowhere" / "everloop.db", Unavailable, "cannot be opened")
+    not_opened(tmp_path / "nowhere" / "everloop.db", Unavailable, "cannot be created")
 
 
 @pytest.mark.parametrize("version", ["3.40.1", "3.7.0", "3.51.2"])

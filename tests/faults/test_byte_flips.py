@@ -12,7 +12,7 @@ from tests.log.samples import WORDS, Said
 
 from everloop.errors import Corrupt, EverloopError
 from everloop.log import Log, Record
-from everloop.log.integrity.verify import Verification, verify
+from everloop.log.integrity.verify import Verification, verify_log
 from everloop.log.transfer.archive import export_jsonl
 from everloop.testing.deterministic import DeterministicWorld
 from everloop.testing.log_audit import audit, read_records
@@ -78,7 +78,7 @@ def folder() -> Iterator[Path]:
 def missed_damage(specimen: Specimen, flipped: Flipped, position: int) -> list[str]:
     """What `verify` and `export` got wrong about a log whose record at `position` was damaged."""
     with closing(flipped.open(specimen.content)) as log:
-        found = verify(log)
+        found = verify_log(log)
         if found.ok:  # a byte that nobody reads
             return [] if list(log.records()) == specimen.records else ["not found"]
         rest = exported(log, flipped.folder / "rest.jsonl")
@@ -127,7 +127,7 @@ def undetected_changes(specimen: Specimen, flipped: Flipped) -> str:
     """How a flipped byte changed the content of the log without being detected."""
     try:
         with closing(flipped.open(specimen.content)) as log:
-            if verify(log).ok and list(log.records()) != specimen.records:
+            if verify_log(log).ok and list(log.records()) != specimen.records:
                 return "the log says something else"
     except EverloopError as noticed:
         return "" if noticed.hint else f"no hint: {noticed!r}"

@@ -1,6 +1,5 @@
 """Group commit with failures: an error of one caller does not affect the others."""
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -63,20 +62,6 @@ def test_a_fact_that_a_view_rejects_fails_alone(
     assert audit(tmp_path / "everloop.db", [*VIEWS, Fussy()]) == []
 
 
-@pytest.mark.parametrize("bad", ["raise", "check"])
-def test_asyncio_callers_get_their_results_when_one_of_them_fails(log: Log, bad: str) -> None:
-    async def everyone() -> list[object]:
-        texts = ["a", "b", bad, "c"]
-        return await asyncio.gather(
-            *[log.append_async("s", [Said(text)], actor=ACTOR) for text in texts],
-            return_exceptions=True,
-        )
-
-    answers = asyncio.run(everyone())
-    assert [isinstance(answer, Exception) for answer in answers] == [False, False, True, False]
-    assert log.head == 3
-
-
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit])
 def test_an_interrupted_append_is_not_reported_as_durable(
     log: Log, interruption: type[BaseException]
@@ -95,16 +80,19 @@ def test_an_interrupted_append_is_not_reported_as_durable(
     assert log.append("s", [Said("before")], actor=ACTOR, request_id="before").position == 1
 
 
-def test_asyncio_callers_are_still_served_after_a_system_exit_in_a_decision(log: Log) -> None:
+def test_callers_are_still_served_after_a_system_exit_in_a_decision(log: Log) -> None:
     def leave(_: TransactionContext) -> list[Draft]:
         raise SystemExit
 
-    async def everyone() -> int:
+    queue, left = log.commit_queue, log.prepare_append("s", leave, actor=ACTOR)
+    with ThreadPoolExecutor(1) as callers:
+        with queue.write_lock:  # so that the writer thread does it
+            waiting = callers.submit(queue.write, left)
+            while left.done is None:
+                pass
         with pytest.raises(Unavailable, match="interrupted"):
-            await log.commit_queue.write_async(log.prepare_append("s", leave, actor=ACTOR))
-        return (await log.append_async("s", [Said("later")], actor=ACTOR)).position
-
-    assert asyncio.run(asyncio.wait_for(everyone(), timeout=60)) == 1
+            waiting.result(timeout=60)
+    assert log.append("s", [Said("later")], actor=ACTOR).position == 1
 
 
 def test_an_uncommitted_rewind_is_not_visible_to_others(tmp_path: Path) -> None:

@@ -123,9 +123,10 @@ def sweep(kind: FaultKind, *, lasting: bool, points: Iterable[int]) -> dict[int,
 @pytest.mark.parametrize(
     ("kind", "lasting", "stride"),
     [
-        (FaultKind.ERROR, False, 1),
-        (FaultKind.FULL, True, 5),  # every fifth call, from another one each time
+        (FaultKind.ERROR, False, 5),  # every fifth call, from another one each time
+        (FaultKind.FULL, True, 5),
         (FaultKind.TORN, False, 5),
+        pytest.param(FaultKind.ERROR, False, 1, marks=pytest.mark.soak),
         pytest.param(FaultKind.ERROR, True, 1, marks=pytest.mark.soak),
         pytest.param(FaultKind.FULL, True, 1, marks=pytest.mark.soak),
         pytest.param(FaultKind.FULL, False, 1, marks=pytest.mark.soak),

@@ -11,7 +11,7 @@ from tests.log.samples import Said
 from everloop.adapters.warehouse.parquet import export_parquet, read_parquet
 from everloop.errors import Unavailable
 from everloop.log import Draft, Log, Receipt
-from everloop.log.integrity.verify import verify
+from everloop.log.integrity.verify import verify_log
 from everloop.log.maintenance.backup import make_backup
 from everloop.log.transfer.archive import export_jsonl
 from everloop.testing.deterministic import NEW_YEAR, DeterministicWorld
@@ -100,7 +100,7 @@ def test_the_chain_verifies_and_views_equal_their_replay_after_a_purge(
     log: Log, tmp_path: Path
 ) -> None:
     purge(log, write_secret(log))
-    assert verify(log).ok
+    assert verify_log(log).ok
     log.close()
     assert audit(tmp_path / "everloop.db", VIEWS) == []
 

@@ -14,7 +14,7 @@ from tests.log.samples import WORDS, Said, Sayings, Tally, Words
 
 from everloop.app import Engine
 from everloop.log import MAIN, Command, Decider, DecisionContext, Draft, Limits, Log, Record
-from everloop.log.integrity.rebuild import rebuild
+from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.settings import Settings
 from everloop.testing.deterministic import DeterministicWorld
 
@@ -76,7 +76,7 @@ def workload() -> list[Step]:
         Step("purged", 1, partial(_purge, first_on_s1)),
         *[Step(f"after-{n}", 1, partial(_append, "s1", 1)) for n in range(6)],
         Step("snapshot-again", 1, partial(_say, "s1")),
-        Step("rebuilt", 0, lambda engine, _: rebuild(engine.log)),
+        Step("rebuilt", 0, lambda engine, _: rebuild_projections(engine.log)),
         Step("rewound", 2, partial(_rewind, 10)),
         *[Step(f"new-{n}", 2, partial(_append, "s0", 2)) for n in range(6)],
         Step("checkpoint-2", 0, lambda engine, _: engine.log.maintenance.checkpoint()),

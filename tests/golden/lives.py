@@ -2,16 +2,29 @@
 
 from datetime import timedelta
 
+import msgspec
+
 from everloop.access.commands import (
     AddPasskey,
+    AllowModelService,
     MakeCode,
     PairDevice,
     RemovePasskey,
     RenameDevice,
     RevokeDevice,
     UsePasskey,
+    WithdrawModelService,
 )
 from everloop.app import Engine
+from everloop.inbox import (
+    AnswerRequest,
+    Choice,
+    ExpireRequest,
+    RaiseRequest,
+    ReadRequest,
+    SnoozeRequest,
+    WithdrawRequest,
+)
 from everloop.lessons.capture.commands import NoteEntry, NoteRead
 from everloop.lessons.capture.entries import CaptureSource as Source
 from everloop.lessons.capture.entries import ReadOffset
@@ -30,12 +43,14 @@ from everloop.lessons.model.commands import (
     DistrustHost,
     EditLesson,
     GiveFeedback,
+    HearWords,
     LogPhase,
     NarrateLesson,
     PromoteLesson,
     ProposeLesson,
     RecordVerdict,
     RefuseNarrative,
+    SetGateRules,
     ShowManifest,
     SupersedeLesson,
     TrustHost,
@@ -43,13 +58,19 @@ from everloop.lessons.model.commands import (
     WithdrawFeedback,
 )
 from everloop.lessons.model.events import MemoryEvidence, Narrative
+from everloop.lessons.settings import GateRules
 from everloop.log import Context
 from everloop.memory.model.commands import RememberItem
+from everloop.notifications import RecordDelivery, RemoveSubscription, Subscribe
 from everloop.testing.deterministic import DeterministicWorld
 from everloop.thread.model import commands as t
 from everloop.thread.model.events import Attachment, MessageImported
 from everloop.thread.model.state import thread_stream
 from everloop.usage.commands import RecordModelCall
+from everloop.workers import CheckFiles, StartRule, TaskSpec, Timing, TranscriptEntry, Workspace
+from everloop.workers.automation.model import commands as a
+from everloop.workers.model import commands as w
+from everloop.workers.routing.commands import SettleRouting, SuggestRouting
 
 USER, ENGINE = Context(actor="user"), Context(actor="engine")
 AGENT = Context(actor="agent:x", session="s1")
@@ -90,7 +111,9 @@ def fill_lessons(engine: Engine, stage: DeterministicWorld) -> None:
     do(ProposeLesson("les-4", "A third", "Words."), by=AGENT)
     do(DiscardLesson("les-4", "wrong"), by=USER)
     do(TrustHost("x"), by=USER)
+    do(HearWords("x", "s9", "Well done."), by=Context(actor="agent:x", session="s9"))
     do(DistrustHost("x"), by=USER)
+    do(SetGateRules(GateRules(uses_min=4)), by=USER)
     do(LogPhase("task-1", "code", "begun"), by=AGENT)
     fill_crew(engine)
 
@@ -120,6 +143,9 @@ def fill_conversations(engine: Engine, stage: DeterministicWorld) -> None:
     do(t.RenameThread("side", "Aside"), by=USER)
     do(t.ArchiveThread("side"), by=USER)
     do(t.RestoreThread("side"), by=USER)
+    do(t.PinThread("side"), by=USER)
+    do(t.UnpinThread("side"), by=USER)
+    do(t.SetInstructions("", "Answer in German."), by=USER)
     picture = Attachment("a" * 64, "cat.png", "image/png", 12)
     for number in range(4):
         do(
@@ -130,6 +156,7 @@ def fill_conversations(engine: Engine, stage: DeterministicWorld) -> None:
         do(t.BeginStreaming("home", f"t{number}"), by=ENGINE)
         do(t.SaveAnswer("home", f"t{number}", "So "), by=ENGINE)
         if number == 0:
+            do(t.RecordReasoning("home", "t0", "Hm."), by=ENGINE)
             do(t.RecordToolUse("home", "t0", "c", "recall", "{}", "nothing"), by=ENGINE)
             do(t.GiveAnswer("home", "t0", "So it is.", "model"), by=ENGINE)
         elif number == 1:
@@ -179,3 +206,138 @@ def fill_devices(engine: Engine) -> None:
     do(UsePasskey("key", 1), by=USER)
     do(RemovePasskey("key"), by=USER)
     do(RevokeDevice("dev-1"), by=USER)
+    do(AllowModelService("endpoint", "http://127.0.0.1:9"), by=USER)
+    do(WithdrawModelService("endpoint"), by=USER)
+
+
+def fill_inbox(engine: Engine, stage: DeterministicWorld) -> None:
+    """Everything that can happen to requests for a person."""
+    do = engine.do
+    choices = (Choice("approve", "Approve"), Choice("deny", "Deny"))
+    for name in ("r1", "r2", "r3"):
+        do(
+            RaiseRequest(
+                name, "approval", "Run it?", "ls", choices, lives_s=60, expiry_choice="deny"
+            ),
+            by=ENGINE,
+        )
+    do(ReadRequest("r1"), by=USER)
+    do(SnoozeRequest("r1", stage.clock.now_us() + 1_000_000), by=USER)
+    do(AnswerRequest("r1", "approve", engine.inbox.find("r1").digest), by=USER)
+    do(WithdrawRequest("r2", "no longer needed"), by=ENGINE)
+    stage.clock.tick(minutes=2)
+    do(ExpireRequest("r3"), by=ENGINE)
+
+
+def fill_tasks(engine: Engine) -> None:
+    """Everything that can happen to tasks."""
+    do = engine.do
+    worktree = Workspace("worktree", "repository")
+    spec = TaskSpec("Fix it", "Fix the test.", "claude", plan_first=True, workspace=worktree)
+    do(w.ProposeTask("t0", TaskSpec("List", command=("ls",))), by=AGENT)
+    do(w.DismissTask("t0"), by=USER)
+    do(w.ProposeTask("t1", spec), by=AGENT)
+    do(w.StartTask("t1"), by=USER)
+    run_attempt(engine, 1, "succeeded", plan="1. Look.")
+    settle(engine, "revise", "Smaller.")
+    run_attempt(engine, 2, "succeeded", plan="1. Look closely.")
+    settle(engine, "approve")
+    do(w.BeginAttempt("t1", 3, "here"), by=ENGINE)
+    do(w.NoteSession("t1", 3, "session"), by=ENGINE)
+    entries = (TranscriptEntry("text", "Looking."),)
+    do(w.RecordTranscript("t1", 3, 10, entries), by=Context(actor="worker:t1"))
+    do(w.RecordSpending("t1", 3, 0.5, 100), by=ENGINE)
+    do(w.SteerTask("t1", "m1", "Use ruff."), by=USER)
+    do(w.NoteDelivered("t1", "m1", 3), by=ENGINE)
+    do(w.AskQuestion("t1", 3, "t1.c1", "c1", ()), by=ENGINE)
+    do(w.SettleRequest("t1", "t1.c1", "answer"), by=ENGINE)
+    do(w.RequestApproval("t1", 3, "t1.c2", "c2", "Bash", "ls"), by=ENGINE)
+    do(w.SettleRequest("t1", "t1.c2", "approve"), by=ENGINE)
+    do(w.EndAttempt("t1", 3, "paused", limit="cost"), by=ENGINE)
+    settle(engine, "continue")
+    run_attempt(engine, 4, "succeeded", claim="Fixed.")
+    settle(engine, "merge")
+    do(w.SettleDisposition("t1", "merge", done=False, detail="a conflict"), by=ENGINE)
+    settle(engine, "revise", "Resolve it.")
+    run_attempt(engine, 5, "uncertain")
+    do(w.RetryTask("t1"), by=USER)
+    run_attempt(engine, 6, "succeeded")
+    settle(engine, "keep")
+    do(w.SettleDisposition("t1", "keep", done=True, detail="Kept."), by=ENGINE)
+    fill_other_tasks(engine)
+    fill_automation(engine)
+    route_message(engine)
+
+
+def fill_other_tasks(engine: Engine) -> None:
+    """Tasks that end in other ways."""
+    do = engine.do
+    checked = TaskSpec("Check it", command=("ls",), check=("true",))
+    do(w.ProposeTask("t2", checked, start=True), by=USER)
+    do(w.BeginAttempt("t2", 1, "here"), by=ENGINE)
+    do(w.EndAttempt("t2", 1, "succeeded"), by=ENGINE)
+    do(w.BeginAttempt("t2", 2, "here"), by=ENGINE)
+    changed = CheckFiles("changed", ("tests/test_a.py",), 1)
+    do(w.CompareCheckFiles("t2", 2, changed), by=ENGINE)
+    do(w.EndAttempt("t2", 2, "succeeded"), by=ENGINE)
+    do(w.ProposeTask("t3", TaskSpec("Wait", command=("sleep", "9")), start=True), by=USER)
+    do(w.BeginAttempt("t3", 1, "here"), by=ENGINE)
+    do(w.CancelTask("t3"), by=USER)
+    do(w.EndAttempt("t3", 1, "cancelled"), by=ENGINE)
+    do(w.ProposeTask("t4", TaskSpec("Fail", command=("false",)), start=True), by=USER)
+    do(w.BeginAttempt("t4", 1, "here"), by=ENGINE)
+    do(w.EndAttempt("t4", 1, "failed", 1), by=ENGINE)
+    planned = TaskSpec("Plan", "Plan it.", "claude", plan_first=True)
+    do(w.ProposeTask("t5", planned, start=True), by=USER)
+    do(w.BeginAttempt("t5", 1, "here"), by=ENGINE)
+    do(w.EndAttempt("t5", 1, "succeeded", plan="A plan."), by=ENGINE)
+    do(w.SettleRequest("t5", "t5.plan.1", "skip"), by=ENGINE)
+
+
+def route_message(engine: Engine) -> None:
+    """A message that seems to belong to a running task, and where it was sent."""
+    do = engine.do
+    spec = TaskSpec(
+        "Fix the flaky login test", "Fix it.", "claude", workspace=Workspace("folder", "/c/shop")
+    )
+    do(w.ProposeTask("t8", spec, start=True), by=USER)
+    text = "The flaky login test in shop: fix it"
+    do(SuggestRouting("home", "m-route", text), by=ENGINE)
+    do(SettleRouting("home", "m-route", ""), by=USER)
+
+
+def fill_automation(engine: Engine) -> None:
+    """Everything that can happen to schedules and start rules."""
+    do = engine.do
+    timing = Timing("cron", "0 9 * * mon", "Europe/Berlin")
+    do(a.SetSchedule("s1", timing, TaskSpec("Report", command=("ls",)), watch=True), by=USER)
+    due_us = 4_000_000_000_000_000
+    do(a.SkipSchedule("s1", due_us, 2, "nothing ran at that time"), by=ENGINE)
+    do(a.FireSchedule("s1", due_us + 1, "s1-1"), by=ENGINE)
+    do(a.RemoveSchedule("s1"), by=USER)
+    do(a.SetStartRule("r1", StartRule(AGENT.actor, per_day=1)), by=USER)
+    for name in ("t6", "t7"):
+        do(w.ProposeTask(name, TaskSpec("Look", "Look at it.", "claude")), by=AGENT)
+    do(a.RemoveStartRule("r1"), by=USER)
+
+
+def run_attempt(engine: Engine, number: int, outcome: str, **more: str) -> None:
+    """One attempt of the first task."""
+    engine.do(w.BeginAttempt("t1", number, "here"), by=ENGINE)
+    end = msgspec.structs.replace(w.EndAttempt("t1", number, "succeeded"), outcome=outcome, **more)
+    engine.do(end, by=ENGINE)
+
+
+def settle(engine: Engine, choice: str, text: str = "") -> None:
+    """The answer to the one request that the first task waits for."""
+    (name,) = engine.workers.find("t1").task.requests
+    engine.do(w.SettleRequest("t1", name, choice, text=text), by=ENGINE)
+
+
+def notify(engine: Engine) -> None:
+    """A device that is told, and then no longer."""
+    endpoint = "https://push.example.org/a"
+    engine.do(Subscribe("dev-1", endpoint, "key", "secret", ("needs_you",)), by=USER)
+    went = RecordDelivery("dev-1", "r1", "approval", "delivered", 201)
+    engine.do(went, by=ENGINE)
+    engine.do(RemoveSubscription("dev-1"), by=USER)

@@ -7,7 +7,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
-from tests.golden.lives import fill_conversations, fill_devices, fill_lessons
+from tests.golden.lives import (
+    fill_conversations,
+    fill_devices,
+    fill_inbox,
+    fill_lessons,
+    fill_tasks,
+    notify,
+)
+from tests.golden.worlds import fill_worlds
 from tests.log.test_golden import Expected, views_digest
 
 from everloop import __version__
@@ -21,7 +29,9 @@ from everloop.memory.model.commands import (
     DemoteItem,
     GrantAudience,
     KeepContext,
+    KeepPromptTexts,
     PinItem,
+    PromptText,
     RateItem,
     RelateItems,
     RememberItem,
@@ -73,6 +83,10 @@ def fill(log: Log, stage: DeterministicWorld) -> None:
     fill_lessons(engine, stage)
     fill_conversations(engine, stage)
     fill_devices(engine)
+    fill_inbox(engine, stage)
+    notify(engine)
+    fill_tasks(engine)
+    fill_worlds(engine)
     log.append("future", [from_the_future()], actor="engine")
 
 
@@ -105,7 +119,11 @@ def remember(log: Log, engine: Engine) -> None:
     log.append("consolidation:x", [settled], actor="engine")
     entry = LedgerEntry("one", 12, (head,), "")
     section = LedgerSection("memories", "should", 12, 100, (entry,))
-    engine.do(KeepContext("c1", Ledger("user", 12, 50, 100, "estimate", False, (section,))))
+    ledger = Ledger("user", 12, 50, 100, "estimate", False, (section,))
+    engine.do(KeepContext("c1", ledger))
+    texts = (PromptText("system", "You are the assistant. A hat.", (head,)),)
+    kept = engine.do(KeepPromptTexts("home", texts)).position
+    engine.do(KeepContext("c2", ledger, (head,), {"system": kept}))
     engine.do(RevokeAudience("agent:x"))
     for name in ("four", "five"):  # there is a place for one of them
         engine.do(RememberItem(name, f"{name} matters most."))
