@@ -41,13 +41,19 @@ class RoundRobinProxy:
         self._ready.set()
         await self._stop.wait()
         server.close()
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # a closed transport lets go of its socket on the next round
 
     async def _accept(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         with suppress(OSError, asyncio.CancelledError):
             far, to_node = await self._connect()
-            await asyncio.gather(_forward(near, to_node), _forward(far, back))
+            try:
+                await asyncio.gather(_forward(near, to_node), _forward(far, back))
+            finally:
+                to_node.close()
         back.close()
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.nodes.cluster import Cluster, Node, cluster, until
+from tests.nodes.cluster import WAIT_S, Cluster, Node, cluster, until
 from tests.nodes.proxy import proxy_to_nodes
 from tests.web.conftest import Visit
 
@@ -19,9 +19,10 @@ def send(page: Page, text: str) -> None:
     page.get_by_role("button", name="Send", exact=True).click()
 
 
-def answers(page: Page) -> int:
-    """How many finished answers the page shows."""
-    return page.locator("[data-role=assistant][data-state=done]").count()
+def expect_answers(page: Page, number: int) -> None:
+    """The page shows so many finished answers."""
+    done = page.locator("[data-role=assistant][data-state=done]")
+    expect(done).to_have_count(number, timeout=WAIT_S * 1000)
 
 
 def runs_turns(nodes: Cluster, node: Node) -> bool:
@@ -46,14 +47,14 @@ def test_two_browsers_on_different_nodes_stay_in_step_when_a_node_is_killed(
                 for one in (phone, laptop):
                     expect(one.locator("[data-role=user]", has_text=text)).to_have_count(1)
             for page in (phone, laptop):
-                until(lambda page=page: answers(page) == 2)
+                expect_answers(page, 2)
             leader: Node = until(
                 lambda: next((node for node in nodes.nodes if runs_turns(nodes, node)), None)
             )
             leader.kill()
             send(phone, "What is my sister called?")
             for page in (phone, laptop):
-                until(lambda page=page: answers(page) == 3)
+                expect_answers(page, 3)
                 expect(page.locator("[data-role=assistant]").last).to_contain_text("Ada")
                 asked = page.locator("[data-role=user]", has_text="What is my sister called?")
                 expect(asked).to_have_count(1)

@@ -66,10 +66,12 @@ class ServerProcess:
         return self._process.returncode, complaints
 
     def close(self) -> None:
-        """Kill it if it still runs."""
+        """Kill it if it still runs; a second time does nothing."""
         if self._process.poll() is None:
             self.kill()
-        os.close(self._typing)
+        if self._typing >= 0:
+            os.close(self._typing)
+        self._typing = -1
 
 
 @contextmanager
