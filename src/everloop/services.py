@@ -61,7 +61,7 @@ from everloop.thread.background import (
     SummariesTask,
 )
 from everloop.thread.feedback import FeedbackTask
-from everloop.thread.model.commands import StopTurn
+from everloop.thread.model.commands import StopTurn, TruncateAnswer
 from everloop.thread.prompt.builder import PromptBuilder, PromptSources
 from everloop.thread.prompt.window_limits import limits_within
 from everloop.thread.pyramid.day_parts import DayParts
@@ -325,6 +325,13 @@ class Services:
             self.engine.do(StopTurn(thread_id, turn_id, text), by=by, branch=branch)
 
         self.turns.stop_turn(turn_id, record)
+
+    def truncate_answer(self, thread_id: str, turn_id: str, heard: str, *, by: Context) -> None:
+        """Keep only what a person heard of an answer that they interrupted.
+
+        The scheduler stops a turn that still runs when it sees the fact.
+        """
+        self.engine.do(TruncateAnswer(thread_id, turn_id, heard), by=by)
 
     def stop_world_turn(self, world_id: str, turn_id: str, *, by: Context = USER) -> None:
         """End a turn of a world now; the text so far is kept."""
