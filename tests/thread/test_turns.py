@@ -121,6 +121,7 @@ def test_an_interrupted_answer_that_streams_keeps_only_what_was_heard(tmp_path: 
         assert prompt.messages[1].parts == (Text("One."),)
 
 
+@pytest.mark.promise("P-VOICE-4")
 def test_an_interrupted_answer_that_was_complete_keeps_only_what_was_heard(tmp_path: Path) -> None:
     with parlour(tmp_path, ["The heron eats qxtrout.", "Next."]) as talking:
         sent = talking.say("What does it eat?")
