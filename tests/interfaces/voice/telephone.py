@@ -122,7 +122,7 @@ class Caller:
         while True:
             message = self.receive()
             assert message["type"] == "text", message
-            said += message["token"]
+            said += str(message["token"])
             if message["last"]:
                 return said.strip()
 

@@ -22,6 +22,8 @@ from tests.interfaces.voice.telephone import (
 )
 from websockets.exceptions import InvalidStatus
 
+from everloop.access import credentials
+from everloop.app import USER
 from everloop.inbox import Choice, RaiseRequest
 from everloop.log import Context, fact_of
 from everloop.testing.model import Script
@@ -65,7 +67,9 @@ def everything(server: Served) -> str:
 
 @pytest.mark.promise("P-VOICE-1")
 def test_a_webhook_without_twilios_signature_is_refused(server: Served) -> None:
-    form = call_form()
+    form, engine = call_form(), server.engine
+    device = server.credential().text
+    token = credentials.issue_host_token(engine.log, engine, engine.world, "squid", USER).text
     for path in ("/voice/call", "/voice/status", "/voice/other"):
         url = f"{PUBLIC}{path}"
         for forged in (
@@ -81,6 +85,9 @@ def test_a_webhook_without_twilios_signature_is_refused(server: Served) -> None:
         with server.client() as client:  # a signed-in browser is not Twilio either
             assert client.post(path, data=form).status_code == 403
             assert client.get(path).status_code == 403
+        for credential in (device, token):
+            bearer = {"authorization": f"Bearer {credential}", "x-twilio-signature": ""}
+            assert post(server, form, path, **bearer).status_code == 403
     assert post(server, form, "/voice/other").status_code == 404
     assert server.running.voice.newest() == []
 
