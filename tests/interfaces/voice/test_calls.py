@@ -92,6 +92,11 @@ def test_a_webhook_without_twilios_signature_is_refused(server: Served) -> None:
     assert server.running.voice.newest() == []
 
 
+def test_twilio_may_send_an_origin(server: Served) -> None:
+    answer = post(server, call_form(), origin="https://media.example.com")
+    assert "ConversationRelay" in answer.text
+
+
 def test_a_webhook_signed_with_a_shared_key_is_accepted(server: Served) -> None:
     form, url = call_form(), f"{PUBLIC}/voice/call"
     settings = {"x-twilio-webhooks-signature-settings": "key=k1,algorithm=HMAC_SHA256"}
