@@ -25,6 +25,7 @@ from websockets.exceptions import InvalidStatus
 from everloop.access import credentials
 from everloop.app import USER
 from everloop.inbox import Choice, RaiseRequest
+from everloop.interfaces.voice.callback_phrase import NOTHING_RUNS
 from everloop.log import Context, fact_of
 from everloop.testing.model import Script
 from everloop.thread import newest_messages
@@ -32,6 +33,7 @@ from everloop.thread.model.commands import HOME
 from everloop.thread.model.events import AnswerGiven, MessageSent, TurnStopped
 from everloop.voice.model.commands import BeginCall
 from everloop.voice.model.events import CallEnded
+from everloop.workers import TaskSpec
 
 ENGINE = Context(actor="engine")
 
@@ -327,6 +329,21 @@ def test_what_is_not_understood_is_ignored(server: Served) -> None:
         caller.send("error", description="64107")
         assert caller.until_closed() == []
     assert said(server)[0] == ("user", "Whole.")
+
+
+def test_call_me_when_it_is_done_can_be_said(server: Served) -> None:
+    with calling(server) as caller:
+        caller.let_in()
+        caller.say("Call me when it's done.")
+        assert caller.hear() == NOTHING_RUNS
+        spec = TaskSpec("Write the **report**", "Do.", "command", ("true",))
+        task = server.engine.workers.propose(spec, USER).task.task_id
+        caller.say("Please call me back as soon as that is finished!")
+        assert caller.hear() == "I will call you when it is done: Write the report."
+        assert list(server.running.voice.callbacks()) == [f"task:{task}"]
+        caller.say("Call me when it is done or tell me a joke.")
+        assert caller.hear() == "Answer 1."
+    assert len(server.model.calls) == 1
 
 
 def test_so_many_calls_at_once_and_no_more(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from everloop.errors import EverloopError, Rejected
 from everloop.interfaces.voice.answer_feed import AnswerFeed
+from everloop.interfaces.voice.callback_phrase import asks_for_callback, request_callback
 from everloop.interfaces.voice.heard_text import contains, heard_part
 from everloop.interfaces.voice.pin_entry import PinEntry, spoken_digits
 from everloop.interfaces.voice.relay_messages import (
@@ -183,6 +184,9 @@ class CallSession:
         """Send what the caller said to the home thread. A spoken PIN goes no further."""
         if self._settings.pin_key in spoken_digits(text):
             await self._say(NOT_A_PIN_AGAIN)
+            return
+        if asks_for_callback(text):
+            await self._say(await asyncio.to_thread(request_callback, self._running))
             return
         self._messages += 1
         try:
