@@ -12,7 +12,7 @@ from tests.voice.fake_twilio import ACCOUNT, AUTH, HANG, RESET, FakeTwilio, fake
 from everloop.adapters.twilio_calls import TwilioTelephone
 from everloop.app import USER, Engine
 from everloop.inbox import Choice, RaiseRequest
-from everloop.log import Context
+from everloop.log import Context, rebuild_projections
 from everloop.memory.settings import MemorySettings
 from everloop.services import make_voice_service
 from everloop.settings import Settings
@@ -94,6 +94,20 @@ def test_a_request_of_a_chosen_group_is_called_about_once(rig: Rig) -> None:
     assert call["Url"] == "https://home.example.org/voice/call?id=out-done"
     assert "secret" not in str(call)
     assert rig.statuses() == {"done": "placed"}
+
+
+def test_the_rebuilt_table_of_calls_equals_the_live_one(rig: Rig) -> None:
+    rig.fake.statuses = [201, 400, RESET]
+    for name in ("one", "two", "three"):
+        rig.ask(name)
+    rig.task.tick()
+    rig.service.announce("CA1", MINE)
+    rig.service.enter_pin("cal-CA1", "000000")
+    rig.service.end("cal-CA1", "hung up")
+    live = rig.service.newest()
+    rebuild_projections(rig.engine.log, ["voice_calls"])
+    assert rig.service.newest() == live
+    assert sorted(one.status for one in live) == ["ended", "failed", "placed", "uncertain"]
 
 
 def test_nobody_is_called_about_what_is_old(rig: Rig) -> None:
