@@ -63,6 +63,7 @@ from everloop.thread.queries.files import (
 )
 from everloop.usage.domain import USAGE
 from everloop.usage.recorder import UsageRecorder
+from everloop.voice import VOICE
 from everloop.workers import (
     AUTOMATION,
     TASK_ROUTING,
@@ -107,6 +108,7 @@ DOMAINS = (
     MESSAGE_ROUTING,
     LESSON_REQUESTS,
     WORLDS,
+    VOICE,
 )
 DECIDERS: Deciders = tuple(decider for domain in DOMAINS for decider in domain.deciders)
 PROJECTIONS: tuple[type[Projection], ...] = tuple(

@@ -33,6 +33,7 @@ from everloop.adapters.processes.supervisor import SupervisedProcesses
 from everloop.adapters.runners.acp import AcpRunner
 from everloop.adapters.runners.claude import ClaudeRunner
 from everloop.adapters.runners.command import CommandRunner
+from everloop.adapters.twilio_calls import TwilioTelephone
 from everloop.adapters.warehouse.background_copy import WarehouseCopyTask, connect_bigquery
 from everloop.app import USER, WORKERS_FOLDER, Engine
 from everloop.background.followers import FollowerTask
@@ -61,7 +62,7 @@ from everloop.thread.background import (
     SummariesTask,
 )
 from everloop.thread.feedback import FeedbackTask
-from everloop.thread.model.commands import StopTurn
+from everloop.thread.model.commands import StopTurn, TruncateAnswer
 from everloop.thread.prompt.builder import PromptBuilder, PromptSources
 from everloop.thread.prompt.window_limits import limits_within
 from everloop.thread.pyramid.day_parts import DayParts
@@ -75,6 +76,7 @@ from everloop.thread.turns import ThreadTurns
 from everloop.turns.scheduler import TurnScheduler
 from everloop.turns.sources import TurnSources
 from everloop.turns.tools import TurnRef
+from everloop.voice import CallTask, VoiceService, configuration_problems
 from everloop.workers import (
     CLUSTER_RUNNER,
     KNOWN_AGENTS,
@@ -169,6 +171,7 @@ class Services:
         self.world_imports = WorldImportJobs(engine, settings.exchange)
         self.tasks = self._task_scheduler()
         self.notifications = make_notification_service(engine, settings.notifications)
+        self.voice = make_voice_service(engine, settings)
         self.supervisor = Supervisor(self._services(), engine.log.file.path.with_suffix(HEALTH))
         self.embedding: EmbeddingTask | None = None
 
@@ -212,6 +215,7 @@ class Services:
             StaleLessonsTask(log, engine, engine.lessons),
             *self._warehouse_copy(),
             self._notification_task(),
+            *self._telephone(),
             self.imports,
             self.world_imports,
             self.tasks,
@@ -265,6 +269,14 @@ class Services:
         return NotificationTask(
             engine.log, engine.inbox, self.notifications, engine.world.clock, settings, mailer
         )
+
+    def _telephone(self) -> list[Service]:
+        """What calls the user, if the telephone is configured; `everloop doctor` says if not."""
+        engine, settings = self.engine, self.settings
+        if configuration_problems(settings.voice, settings.serve.host_names):
+            return []
+        clock = engine.world.clock
+        return [CallTask(engine.log, engine.inbox, self.voice, clock, settings.voice)]
 
     @property
     def runner_names(self) -> list[str]:
@@ -325,6 +337,13 @@ class Services:
             self.engine.do(StopTurn(thread_id, turn_id, text), by=by, branch=branch)
 
         self.turns.stop_turn(turn_id, record)
+
+    def truncate_answer(self, thread_id: str, turn_id: str, heard: str, *, by: Context) -> None:
+        """Keep only what a person heard of an answer that they interrupted.
+
+        The scheduler stops a turn that still runs when it sees the fact.
+        """
+        self.engine.do(TruncateAnswer(thread_id, turn_id, heard), by=by)
 
     def stop_world_turn(self, world_id: str, turn_id: str, *, by: Context = USER) -> None:
         """End a turn of a world now; the text so far is kept."""
@@ -466,6 +485,12 @@ def make_notification_service(
         return device_id in load_access(engine.log).devices
 
     return NotificationService(engine.log, engine, settings, push, webhook, is_known=is_known)
+
+
+def make_voice_service(engine: Engine, settings: Settings) -> VoiceService:
+    """The service that takes and places calls, as the settings say."""
+    telephone = TwilioTelephone(settings.voice)
+    return VoiceService(engine.log, engine, engine.world, settings.voice, telephone)
 
 
 def _runners(settings: WorkerSettings) -> tuple[Runner, ...]:

@@ -31,6 +31,7 @@ from everloop.model_settings import KEYS_FILE, ModelSettings
 from everloop.notifications.settings import NotificationSettings
 from everloop.thread.settings import ThreadSettings
 from everloop.turns.tool_servers import ToolServerSettings
+from everloop.voice.settings import VoiceSettings
 from everloop.workers.settings import WorkerSettings
 from everloop.worlds.exchange.settings import ExchangeLimits
 from everloop.worlds.settings import WorldSettings
@@ -254,6 +255,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     serve: ServeSettings = ServeSettings()
     doors: DoorSettings = DoorSettings()
     observe: ObserveSettings = ObserveSettings()
+    voice: VoiceSettings = VoiceSettings()
     hooks: HookSettings = HookSettings()
     sentiment: FeedbackSettings = FeedbackSettings()
     capture: CaptureSettings = CaptureSettings()
@@ -443,7 +445,8 @@ def _error_message(problem: str, values: dict[str, Any]) -> str:
     if not choices:
         kind = _kind(shape)
         wanted = "true or false" if kind == "yes or no" else f"a {kind}"
-        return f"{place[1]} cannot be {value!r}: use {wanted}"
+        said = "that" if place[1].endswith("_key") else repr(value)  # a secret is never printed
+        return f"{place[1]} cannot be {said}: use {wanted}"
     *most, last = choices
     return f"{place[1]} cannot be {value!r}: use {', '.join(most)} or {last}"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
+from tests.golden.calls import fill_calls
 from tests.golden.lives import (
     fill_conversations,
     fill_devices,
@@ -87,6 +88,7 @@ def fill(log: Log, stage: DeterministicWorld) -> None:
     notify(engine)
     fill_tasks(engine)
     fill_worlds(engine)
+    fill_calls(engine)
     log.append("future", [from_the_future()], actor="engine")
 
 

@@ -12,6 +12,7 @@ from tests.thread.fixtures import PLAIN, Parlour, gate, parlour
 from everloop.app import USER, Engine
 from everloop.errors import Conflict, Invalid, ModelFailed, NotFound, Unavailable
 from everloop.log import Command, Context, Receipt
+from everloop.log.model.facts import Retracted
 from everloop.memory.context import load_ledger
 from everloop.memory.projections.queries import load_viewer
 from everloop.memory.retrieval.results import SearchQuery
@@ -105,6 +106,37 @@ def test_stopping_keeps_the_text_so_far(tmp_path: Path) -> None:
             if isinstance(fact.event, ModelCalled):  # what it took is not known
                 assert (fact.event.turn_id, fact.event.cost_usd) == (sent.turn_id, -1.0)
                 break
+
+
+def test_an_interrupted_answer_that_streams_keeps_only_what_was_heard(tmp_path: Path) -> None:
+    with parlour(tmp_path, [["One. Two. ", gate(), "Three."], "Next."]) as talking:
+        sent = talking.say("Tell me.")
+        talking.until_streaming(sent.turn_id)
+        talking.running.truncate_answer(HOME, sent.turn_id, "One.", by=USER)
+        talking.until_ended(sent.turn_id)
+        assert talking.ask("Go on.") == "Next."
+        assert talking.answer(sent).state == "stopped"
+        assert talking.said()[1] == ("assistant", "One.")
+        prompt, _ = talking.model.calls[1]
+        assert prompt.messages[1].parts == (Text("One."),)
+
+
+@pytest.mark.promise("P-VOICE-4")
+def test_an_interrupted_answer_that_was_complete_keeps_only_what_was_heard(tmp_path: Path) -> None:
+    with parlour(tmp_path, ["The heron eats qxtrout.", "Next."]) as talking:
+        sent = talking.say("What does it eat?")
+        talking.until_ended(sent.turn_id)
+        talking.remembered()
+        talking.running.truncate_answer(HOME, sent.turn_id, "The heron", by=USER)
+        talking.remembered()
+        assert talking.said()[1] == ("assistant", "The heron")
+        found = talking.engine.memory.recall("user", SearchQuery("qxtrout"))
+        assert [hit.item.text for hit in found.hits] == []
+        assert talking.ask("Go on.") == "Next."
+        assert not talking.talk.open_turns(HOME)
+        retractions = (one for one in talking.engine.log.records() if one.kind == Retracted.wire)
+        talking.engine.log.retract([next(retractions).position], reason="", actor="user")
+        assert talking.said()[1] == ("assistant", "The heron eats qxtrout.")
 
 
 class Estimating(ScriptedModel):

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     )
     from everloop.adapters.processes.run_command import run_command
     from everloop.adapters.system import system_world
+    from everloop.adapters.twilio_signatures import SignatureCheck, socket_url
     from everloop.adapters.warehouse.bigquery import open_bigquery
     from everloop.adapters.warehouse.parquet import export_parquet, import_parquet
     from everloop.adapters.warehouse.parquet_folder import ParquetFolder
@@ -78,6 +79,7 @@ __all__ = [
     "OpenedExport",
     "ParquetFolder",
     "ServiceManager",
+    "SignatureCheck",
     "SystemMachine",
     "Telemetry",
     "choose_model",
@@ -107,6 +109,7 @@ __all__ = [
     "service_manager",
     "service_of",
     "show_output",
+    "socket_url",
     "system_world",
     "with_consent",
     "write_keys",

@@ -7,6 +7,7 @@ from everloop.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from everloop.doctor.checks import Doctor, DoctorReport, Machine, check_open_log
     from everloop.doctor.health import Finding, HealthReport, Verdict, check_running
+    from everloop.doctor.voice_checks import VoiceStep, check_voice
 
 __all__ = [
     "Doctor",
@@ -15,8 +16,10 @@ __all__ = [
     "HealthReport",
     "Machine",
     "Verdict",
+    "VoiceStep",
     "check_open_log",
     "check_running",
+    "check_voice",
 ]
 
 __getattr__ = lazy_exports(__name__, __file__)

@@ -30,6 +30,7 @@ from everloop.doctor.health import (
     check_upkeep,
     recent_outcomes,
 )
+from everloop.doctor.voice_checks import voice_finding
 from everloop.errors import EverloopError
 from everloop.log.integrity.verify import verify_log
 from everloop.log.model.record import from_microseconds
@@ -239,6 +240,7 @@ class Doctor:
             yield Finding("metrics", "fine", "served at /metrics")
         yield self._traces()
         yield from self._cluster()
+        yield voice_finding(self._settings, self._machine.module)
         if not self._settings.sink.bigquery:
             yield Finding("warehouse", "absent", "no copy in BigQuery; `sink.bigquery` names one")
         elif not self._machine.module("google.cloud.bigquery"):

@@ -16,6 +16,7 @@ from everloop.thread.model.state import (
     PYRAMID_STREAM,
     TIME_ZONE,
     TIME_ZONE_STREAM,
+    EndedAnswer,
     instructions_stream,
     thread_stream,
 )
@@ -29,6 +30,12 @@ _EXISTING = f"""
 SELECT m.message_id FROM json_each(?) j JOIN thread_messages m ON m.message_id = j.value
 WHERE {visible("m")}
 """  # noqa: S608 - our own condition
+
+_ANSWER = f"""
+SELECT m.message_id, t.position FROM thread_messages m
+JOIN thread_turns t ON t.turn_id = m.turn_id AND t.phase = 'recorded' AND {visible("t")}
+WHERE m.turn_id = ? AND m.thread_id = ? AND {visible("m")} ORDER BY m.position DESC LIMIT 1
+"""  # noqa: S608 - our own conditions
 
 
 class _ThreadCommand(Protocol):
@@ -72,6 +79,16 @@ def find_imported_message(reader: Reader, command: c.AddFiles) -> ThreadMessage 
     return find_message(reader, command.message_id)
 
 
+def ended_answer(reader: Reader, command: c.TruncateAnswer) -> EndedAnswer | None:
+    """The answer of the turn that a command names; None if it has not ended or is not visible."""
+    rows = reader.rows(_ANSWER, (command.turn_id, command.thread_id))
+    if not rows:
+        return None
+    answer_id, turn_position = rows[0]
+    answer = find_message(reader, answer_id)
+    return EndedAnswer(answer_id, answer.position, turn_position, answer.text)
+
+
 THREAD_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(c.OpenThread, _thread_stream, CONVERSATION, d.open_thread),
     Decider(c.RenameThread, _thread_stream, CONVERSATION, d.rename_thread),
@@ -89,6 +106,7 @@ THREAD_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(c.RecordReasoning, _thread_stream, CONVERSATION, d.record_reasoning),
     Decider(c.GiveAnswer, _thread_stream, CONVERSATION, d.give_answer),
     Decider(c.StopTurn, _thread_stream, CONVERSATION, d.stop_turn),
+    Decider(c.TruncateAnswer, _thread_stream, CONVERSATION, d.truncate_answer, also=ended_answer),
     Decider(c.FailTurn, _thread_stream, CONVERSATION, d.fail_turn),
     Decider(c.LeaveUncertain, _thread_stream, CONVERSATION, d.leave_uncertain),
     Decider(c.HideMessage, _thread_stream, CONVERSATION, d.hide_message, also=message_position),

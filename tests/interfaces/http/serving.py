@@ -170,7 +170,8 @@ def served(
         beat_s = chosen.serve.beat_s
         broadcast = Broadcast(engine.log, running.turns.live, beat_s=beat_s)
         known = (rules or SecurityRules()).hosts
-        inside = [make(engine, chosen, known) for make in mount_factories()]
+        made = (make(running, known) for make in mount_factories())
+        inside = [one for one in made if one is not None]
         app = build_application(running, rules, broadcast, inside)
         running.turns.start()
         running.imports.start()

@@ -8,13 +8,14 @@ import pytest
 
 from everloop.errors import Conflict, Corrupt, EverloopError, Forbidden, Invalid, NotFound
 from everloop.log import Command, Context, DecisionContext, Draft, Event
+from everloop.log.model.facts import Retracted
 from everloop.testing.deterministic import NEW_YEAR, Given, given
 from everloop.thread.deciders import THREAD_DECIDERS
 from everloop.thread.model import commands as c
 from everloop.thread.model import decide as d
 from everloop.thread.model import events as e
 from everloop.thread.model.decide_imports import IMPORTS
-from everloop.thread.model.state import CONVERSATION, TIME_ZONE, Conversation
+from everloop.thread.model.state import CONVERSATION, TIME_ZONE, Conversation, EndedAnswer
 from everloop.turns.settings import AS_CONFIGURED
 
 Decide = Callable[[Any, Any, DecisionContext], Sequence[Event | Draft]]
@@ -204,6 +205,33 @@ def test_a_queued_turn_can_be_stopped_but_not_answered_or_left_uncertain() -> No
     ]
     assert after(*WAITS).when(d.give_answer, c.GiveAnswer("t", "n", "x", "m")) == []
     assert after(*WAITS).when(d.leave_uncertain, c.LeaveUncertain("t", "n")) == []
+
+
+def test_an_interrupted_answer_that_streams_ends_with_what_was_heard() -> None:
+    heard = c.TruncateAnswer("t", "n", "So")
+    assert after(*STREAMS).when(d.truncate_answer, heard) == [e.TurnStopped("t", "n", "a", "So")]
+    assert after(*WAITS).when(d.truncate_answer, heard) == []
+
+
+def test_an_interrupted_answer_that_is_complete_is_retracted_and_replaced_by_what_was_heard() -> (
+    None
+):
+    state = after(*STREAMS, GIVEN).state
+    ended = EndedAnswer("a", 7, 3, "So far and on.")
+    retracted, kept = decided(state, d.truncate_answer, c.TruncateAnswer("t", "n", "So far"), ended)
+    assert isinstance(retracted.event, Retracted)
+    assert retracted.event.positions == (7,)
+    assert kept == Draft(e.TurnStopped("t", "n", "a", "So far"), (3,), beside=(0,))
+
+
+def test_an_answer_is_only_ever_shortened_and_only_by_the_user() -> None:
+    state = after(*STREAMS, GIVEN).state
+    whole = c.TruncateAnswer("t", "n", "So far and on.")
+    ended = EndedAnswer("a", 7, 3, "So far and on.")
+    assert decided(state, d.truncate_answer, whole, ended) == []
+    assert decided(state, d.truncate_answer, whole, None) == []
+    with pytest.raises(Forbidden):
+        decided(state, d.truncate_answer, whole, ended, actor="agent:codex")
 
 
 def test_a_stopped_turn_keeps_the_longer_of_given_and_saved_text() -> None:

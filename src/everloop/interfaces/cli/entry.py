@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # loaded by name when the command runs; listed here for the i
     import everloop.interfaces.cli.commands.server.install
     import everloop.interfaces.cli.commands.server.models
     import everloop.interfaces.cli.commands.server.service
+    import everloop.interfaces.cli.commands.server.telephone
     import everloop.interfaces.cli.commands.threads.browse
     import everloop.interfaces.cli.commands.threads.chat
     import everloop.interfaces.cli.commands.threads.transfer

@@ -1,4 +1,4 @@
-"""Mounts another ASGI application (MCP) at its own path, behind the same security middleware.
+"""Mounts other ASGI applications (MCP, the telephone), behind the same security middleware.
 
 Its open responses end when their device is revoked, and when the server shuts down.
 """
@@ -8,14 +8,23 @@ from collections.abc import MutableMapping
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Protocol
 
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Mount, Route
 
 from everloop.interfaces.http.security.middleware import Receive, Scope, Send
 from everloop.interfaces.http.streaming.broadcast import Broadcast
 
 
 class MountedApp(Protocol):
-    """An ASGI application to mount. The security middleware has authenticated its requests."""
+    """An ASGI application to mount.
+
+    The security middleware has authenticated its requests, unless it is `signed`: then it checks a
+    signature on each of them by itself.
+    """
+
+    @property
+    def signed(self) -> bool:
+        """Whether it checks its requests by itself; its path is then in `SIGNED_PATHS`."""
+        ...
 
     @property
     def path(self) -> str:
@@ -53,6 +62,17 @@ class RevocableMount:
         await response.end()
 
 
+class _FullPath:
+    """Gives a mounted application the path as it was called, which a signature covers."""
+
+    def __init__(self, annex: MountedApp) -> None:
+        self._annex = annex
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        await self._annex({**scope, "root_path": ""}, receive, send)
+
+
 class _Response:
     """Forwards ASGI messages and tracks whether the response has begun and ended."""
 
@@ -73,6 +93,8 @@ class _Response:
             await self._send({"type": "http.response.body", "body": b""})
 
 
-def mount_route(annex: MountedApp, broadcast: Broadcast) -> Route:
-    """The route that serves a mounted application."""
+def mount_route(annex: MountedApp, broadcast: Broadcast) -> BaseRoute:
+    """The route that serves a mounted application; a signed one has all below its path."""
+    if annex.signed:
+        return Mount(annex.path, app=_FullPath(annex))
     return Route(annex.path, endpoint=RevocableMount(annex, broadcast), include_in_schema=False)

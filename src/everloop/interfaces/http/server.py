@@ -23,7 +23,7 @@ from everloop.interfaces.http.security.connections import server_config
 from everloop.interfaces.http.security.middleware import LOOPBACK_HOSTS, SecurityRules
 from everloop.interfaces.http.streaming.broadcast import Broadcast
 from everloop.services import Services
-from everloop.settings import ServeSettings, Settings, load
+from everloop.settings import ServeSettings, load
 
 ALL_INTERFACES = ("0.0.0.0", "::")  # noqa: S104 - only on request
 SHUTDOWN_TIMEOUT_S = 3
@@ -31,7 +31,8 @@ PORT_MAX = 65_535
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-MountFactory = Callable[[Engine, Settings, Sequence[str]], MountedApp]
+# None: it is not configured. The names are the host names that the server answers to.
+MountFactory = Callable[[Services, Sequence[str]], MountedApp | None]
 
 
 def serve(asked: Namespace, annexes: Sequence[MountFactory] = ()) -> int:
@@ -45,7 +46,8 @@ def serve(asked: Namespace, annexes: Sequence[MountFactory] = ()) -> int:
     ):
         rules, beat_s = security_rules(place), settings.serve.beat_s
         broadcast = Broadcast(engine.log, running.turns.live, beat_s=beat_s)
-        mounted = [make(engine, settings, rules.hosts) for make in annexes]
+        made = (make(running, rules.hosts) for make in annexes)
+        mounted = [one for one in made if one is not None]
         config = server_config(
             build_application(running, rules, broadcast, mounted),
             place,

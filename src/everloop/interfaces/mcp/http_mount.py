@@ -27,6 +27,7 @@ class McpMount:
     """An ASGI application that serves MCP for one engine at one path."""
 
     path = PATH
+    signed = False
 
     def __init__(self, engine: Engine, settings: Settings, hosts: Sequence[str]) -> None:
         run = engine.log.ids.new("mcp")

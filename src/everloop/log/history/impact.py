@@ -168,7 +168,7 @@ def _difference(before: Sequence[AffectedFact], after: Sequence[AffectedFact]) -
 
 def _without_log_facts(facts: Sequence[AffectedFact]) -> list[AffectedFact]:
     """Without facts about the log itself: a rewind does not change branches and purges."""
-    return [fact for fact in facts if fact.stream != STREAM]
+    return [fact for fact in facts if not fact.kind.startswith(f"{STREAM}.")]
 
 
 def _touched(reader: Reader, positions: Sequence[int], condition: str) -> tuple[AffectedFact, ...]:

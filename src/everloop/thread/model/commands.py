@@ -143,6 +143,17 @@ class StopTurn(Command, frozen=True):
     text: str = ""
 
 
+class TruncateAnswer(Command, frozen=True):
+    """Keep only the part of an answer that a person heard before they interrupted it.
+
+    It also ends a turn whose answer still streams.
+    """
+
+    thread_id: str
+    turn_id: str
+    heard: str
+
+
 class FailTurn(Command, frozen=True):
     """End a turn because the model failed."""
 

@@ -7,6 +7,7 @@ from datetime import date
 
 from everloop.errors import Conflict, Forbidden, Invalid, NotFound
 from everloop.log import DecisionContext, Draft, Event
+from everloop.log.model.facts import Retracted
 from everloop.memory.model.scopes import OWNER
 from everloop.thread.model import commands as c
 from everloop.thread.model import events as e
@@ -16,6 +17,7 @@ from everloop.thread.model.state import (
     WAITING,
     Conversation,
     EmptyState,
+    EndedAnswer,
     InstructionsState,
     TimeZoneState,
 )
@@ -26,6 +28,7 @@ TEXT_MAX = 1_000_000
 QUEUE_MAX = 20
 INSTRUCTIONS_MAX = 8_000
 TEMPERATURE_MAX = 2
+INTERRUPTED = "The person interrupted the answer; only what was heard stays."
 
 
 # -- threads ---------------------------------------------------------------------------------------
@@ -234,6 +237,34 @@ def stop_turn(
     text = max(command.text, turn.text, key=len)
     stopped = e.TurnStopped(command.thread_id, command.turn_id, turn.answer_id, text)
     return [Draft(stopped, (turn.position,))]
+
+
+def truncate_answer(
+    known: Conversation | None, command: c.TruncateAnswer, asking: DecisionContext
+) -> list[Draft]:
+    """Keep what was heard of an answer. One that has ended is retracted and recorded anew.
+
+    The new record derives from the retraction: taking that back gives the whole answer back.
+    `asking.known` is the answer as it is recorded, if it has ended.
+    """
+    turn = _require(known, command.thread_id).turn(command.turn_id)
+    if asking.by.actor != OWNER:
+        raise Forbidden("only the user can have interrupted an answer", hint="Stop the turn.")
+    if turn is not None:
+        if turn.phase == WAITING:
+            return []
+        stopped = e.TurnStopped(
+            command.thread_id, command.turn_id, turn.answer_id, command.heard[:TEXT_MAX]
+        )
+        return [Draft(stopped, (turn.position,))]
+    ended: EndedAnswer | None = asking.known
+    if ended is None or len(command.heard) >= len(ended.text):
+        return []
+    stopped = e.TurnStopped(command.thread_id, command.turn_id, ended.answer_id, command.heard)
+    return [
+        Draft(Retracted((ended.position,), INTERRUPTED)),
+        Draft(stopped, (ended.turn_position,), beside=(0,)),
+    ]
 
 
 def fail_turn(known: Conversation | None, command: c.FailTurn, _: DecisionContext) -> list[Draft]:

@@ -50,6 +50,15 @@ class OpenTurn(msgspec.Struct, frozen=True):
     options: AnswerOptions = AS_CONFIGURED
 
 
+class EndedAnswer(msgspec.Struct, frozen=True):
+    """The recorded answer of a turn that has ended."""
+
+    answer_id: str
+    position: int
+    turn_position: int
+    text: str
+
+
 class ImportState(msgspec.Struct, frozen=True):
     """An import: the position where it began, and how many messages it brought in."""
 

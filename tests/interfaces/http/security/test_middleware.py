@@ -17,7 +17,11 @@ from everloop.access import credentials
 from everloop.access.commands import PairDevice, RevokeDevice
 from everloop.app import USER
 from everloop.interfaces.http.app import ROUTERS
-from everloop.interfaces.http.security.middleware import PUBLIC_ROUTES, SecurityRules
+from everloop.interfaces.http.security.middleware import (
+    PUBLIC_ROUTES,
+    SIGNED_PATHS,
+    SecurityRules,
+)
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -84,6 +88,16 @@ def test_every_route_requires_a_credential(shared: Served, credential: str) -> N
             answer = client.request(method, path, headers=headers)
             assert answer.status_code == (403 if credential == "host" else 401), (method, path)
             assert set(answer.json()) == {"error", "hint"}
+
+
+def test_a_signed_path_is_mounted_only_by_what_checks_signatures(shared: Served) -> None:
+    for path in SIGNED_PATHS:  # nothing is configured here, so no credential opens anything
+        with shared.client() as client:
+            assert client.post(f"{path}/call").status_code in (404, 405)
+        for method in METHODS[1:]:
+            with shared.stranger() as stranger:
+                answer = stranger.request(method, f"{path}/call")
+                assert answer.status_code in (404, 405)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -374,6 +374,7 @@ GROUPS: dict[str, str] = {
     "models": "list models, and allow what was found on this machine",
     "grants": "manage who can read memory, and which scopes",
     "lessons": "manage lessons: rules that agents propose and evidence has to support",
+    "voice": "list telephone calls, check the telephone, ask to be called",
     **CREW_GROUPS,
     **THREAD_GROUPS,
     **WORKER_GROUPS,

@@ -61,6 +61,17 @@ def _host(parser: ArgumentParser) -> None:
     parser.add_argument("host", help="name of the host, as given with `--as NAME`")
 
 
+def _check_voice(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--online", action="store_true", help="also ask Twilio and the public address, by a request"
+    )
+
+
+def _call_me(parser: ArgumentParser) -> None:
+    parser.add_argument("task", help="ID of the task")
+    parser.add_argument("--cancel", action="store_true", help="no longer be called about it")
+
+
 def _hook(parser: ArgumentParser) -> None:
     parser.add_argument("event", nargs="*", help="session-start, prompt, stop or session-end")
 
@@ -131,6 +142,30 @@ SERVER_COMMANDS: tuple[CommandSpec, ...] = (
         "withdraw",
         _service,
         "Only you can do this, at a terminal or in the web app.",
+    ),
+    CommandSpec(
+        ("voice",),
+        "list telephone calls, and what became of each",
+        "server.telephone",
+        "list_calls",
+        no_arguments,
+        "See `docs/voice.md` for how to set the telephone up.",
+    ),
+    CommandSpec(
+        ("voice", "check"),
+        "check the telephone's configuration without a call",
+        "server.telephone",
+        "check",
+        _check_voice,
+        "Nothing is sent anywhere unless --online is given, and no call is made in either case.",
+    ),
+    CommandSpec(
+        ("voice", "call-me"),
+        "be called once when a task is done",
+        "server.telephone",
+        "call_me",
+        _call_me,
+        "Only you can ask for a call, at a terminal; scripts and agents cannot.",
     ),
     CommandSpec(
         ("service", "install"),

@@ -86,6 +86,7 @@ def server_config(
         access_log=False,
         log_config=None if own_logs else LOGGING_CONFIG,
         server_header=False,
+        ws_max_size=place.head_bytes_max,
         proxy_headers=False,
         **options,
     )

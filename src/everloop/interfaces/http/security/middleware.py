@@ -2,8 +2,9 @@
 
 An unknown `Host` is refused (421), which stops DNS rebinding. Another origin is refused (403),
 which stops cross-site request forgery. Everything under `/api` needs a paired device, except the
-routes for signing in. A host's token is valid for `/mcp` only. Every response carries a content
-security policy, and private responses are not cached.
+routes for signing in. A host's token is valid for `/mcp` only. What is mounted at a signed path
+checks the signature of each request by itself. Every response carries a content security policy,
+and private responses are not cached.
 
 A browser proves a device by two halves of its secret: a cookie, and a header that only pages of
 this origin can send. Cookies go to every port of a host name, so one alone opens nothing.
@@ -39,6 +40,7 @@ PUBLIC_ROUTES = frozenset(
 )
 HOST_TOKEN_PATH = "/mcp"  # noqa: S105 - the only path that accepts a host's token
 GUARDED_PATHS = ("/api", "/openapi.json", HOST_TOKEN_PATH)
+SIGNED_PATHS = ("/voice",)  # each request there proves itself by a signature, not by a device
 IMPORTS_PATH = "/api/imports"
 SIGN_IN_PATH = "/api/session"
 UNREPEATABLE_HEADERS = (
@@ -90,7 +92,7 @@ class SecurityRules(msgspec.Struct, frozen=True):
 
     def body_limit_bytes(self, path: str) -> int:
         """The largest body allowed at a path."""
-        if path == SIGN_IN_PATH or path.startswith(f"{SIGN_IN_PATH}/"):
+        if _is_below(path, (SIGN_IN_PATH, *SIGNED_PATHS)):
             return self.sign_in_bytes_max
         return self.import_bytes_max if path == IMPORTS_PATH else self.body_bytes_max
 
@@ -171,8 +173,11 @@ class SecurityMiddleware:
     def _is_same_origin(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
         """Whether a request comes from our own pages, or from a program that is not a browser.
 
-        Another site may link to our pages, but may not call the API.
+        Another site may link to our pages, but may not call the API. Where a signature decides,
+        nothing counts that a browser sends by itself.
         """
+        if _is_below(scope["path"], SIGNED_PATHS):
+            return True
         origin = headers.get(b"origin")
         if origin is None:
             is_link = scope.get("method") in SAFE_METHODS and not _is_guarded(scope["path"])
@@ -231,11 +236,16 @@ def _denial(device: Device | None, path: str) -> tuple[int, str, str] | None:
 
 
 def _is_guarded(path: str) -> bool:
-    return any(path == root or path.startswith(f"{root}/") for root in GUARDED_PATHS)
+    return _is_below(path, GUARDED_PATHS)
+
+
+def _is_below(path: str, roots: Sequence[str]) -> bool:
+    return any(path == root or path.startswith(f"{root}/") for root in roots)
 
 
 def _is_public(scope: Scope) -> bool:
-    return (scope.get("method", ""), scope["path"]) in PUBLIC_ROUTES
+    known = (scope.get("method", ""), scope["path"]) in PUBLIC_ROUTES
+    return known or _is_below(scope["path"], SIGNED_PATHS)
 
 
 def _has_port(host: str) -> bool:

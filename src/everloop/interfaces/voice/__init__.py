@@ -1,0 +1,1 @@
+"""The telephone interface: Twilio ConversationRelay, mounted inside the HTTP server."""

@@ -1,0 +1,1 @@
+"""The pure model of telephone calls: events, commands, state and decisions."""
