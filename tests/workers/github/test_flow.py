@@ -49,6 +49,18 @@ def test_a_named_issue_needs_no_label_and_can_be_named_again_when_its_task_ended
     assert second.rounds == 2
 
 
+def test_a_named_issue_that_does_not_exist_is_told_and_keeps_no_other_from_its_task(
+    flow: SteppedFlow,
+) -> None:
+    flow.fake.add_issue(12, "Fix it", "\n" * 60_000)
+    flow.engine.github.name_issue("octo/shop#99", USER)
+    for _ in range(5):
+        flow.task.tick()
+    assert [one.title for one in flow.waiting()] == ["Fix it (#12)"]
+    assert flow.fake.requests.count("GET /repos/octo/shop/issues/99 404") == 1
+    assert "issues/99" in flow.task.health().problem
+
+
 def test_a_rule_of_the_user_starts_the_tasks_of_a_repository(flow: SteppedFlow) -> None:
     path = flow.settings.github.repositories["shop"].path
     rule = StartRule("github:octo/shop", "command", path)

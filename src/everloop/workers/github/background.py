@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 from everloop.background.task import BackgroundTask
-from everloop.errors import EverloopError
+from everloop.errors import EverloopError, Rejected, Unavailable
 from everloop.log import Command, CommandBus, Context, Log
 from everloop.log.ownership import Claim
 from everloop.ports import Clock
@@ -23,7 +23,6 @@ from everloop.workers.github.ports import (
     BranchPublisher,
     GitHub,
     GitHubRefused,
-    GitHubUnclear,
     RateLimited,
     RemoteIssue,
 )
@@ -64,6 +63,7 @@ class GitHubTask(BackgroundTask):
         self._poster = Poster(bus, clock, github)
         self._next: dict[str, int] = {}  # when each place is looked at again
         self._delivered = log.head  # before that, everything is looked at once anyway
+        self._refused: dict[str, EverloopError] = {}  # named issues that GitHub did not give
         self._blocked_until_us = 0
 
     def tick(self) -> None:
@@ -72,6 +72,7 @@ class GitHubTask(BackgroundTask):
         if self._clock.now_us() < self._blocked_until_us:
             return
         problems = [
+            *self._refused.values(),
             *self._each(self._repositories(), self._look_at_issues),
             *self._each(self._open(), self._look_at_link),
             *self._each(self._open(), self._advance),
@@ -92,7 +93,7 @@ class GitHubTask(BackgroundTask):
             except RateLimited as problem:
                 self._blocked_until_us = problem.until_us
                 return [*problems, problem]
-            except (GitHubRefused, GitHubUnclear) as problem:
+            except (Rejected, Unavailable) as problem:
                 problems.append(problem)
         return problems
 
@@ -135,15 +136,29 @@ class GitHubTask(BackgroundTask):
         with self._log.reading() as reader:
             named = [one for one in named_issues(reader) if _same(one, ref)]
             room = OPEN_MAX - sum(_same(one, ref) for one in open_issues(reader))
-        for one in named:
-            issue = self._github.issue(repository.name, one.number)
-            self._link(repository, issue, found_by_name=True)
+        self._link_named(repository, named)
         if not self._settings.label or not self._is_due(ref, self._settings.issues_every_s):
             return
         for issue in self._github.labelled_issues(repository.name, self._settings.label):
             if room > 0 and self._load(repository.name, issue.number) is None:
                 self._link(repository, issue, found_by_name=False)
                 room -= 1
+
+    def _link_named(self, repository: RepositorySettings, named: Sequence[IssueRef]) -> None:
+        """Fetch issues that were named; one that GitHub does not give is asked for again later."""
+        for one in named:
+            if not self._is_due(one, self._settings.issues_every_s):
+                continue
+            try:
+                issue = self._github.issue(repository.name, one.number)
+            except RateLimited:
+                raise
+            except GitHubRefused as problem:
+                self._refused[_place(one)] = problem
+            else:
+                self._link(repository, issue, found_by_name=True)
+                self._refused.pop(_place(one), None)
+                self._next.pop(_place(one), None)
 
     def _link(
         self, repository: RepositorySettings, issue: RemoteIssue, *, found_by_name: bool

@@ -15,7 +15,6 @@ from everloop.workers.github.ports import (
     BranchPublisher,
     GitHub,
     GitHubRefused,
-    GitHubUnclear,
     RateLimited,
     RemotePost,
 )
@@ -68,7 +67,9 @@ class Poster:
         place = (link.repository, link.number, post.post_id)
         try:
             found = self._find(link, post)
-        except (GitHubRefused, GitHubUnclear) as problem:
+        except GitHubRefused as problem:
+            if problem.passing:
+                raise
             self._do(c.LeavePostUncertain(*place, f"{UNKNOWN} {problem}"))
             return
         if found:

@@ -4151,6 +4151,27 @@ export interface components {
             scenes: components["schemas"]["SceneOut"][];
         };
         /**
+         * DeliveryOut
+         * @description A message that was sent, and how that went. `status` is the push service's code.
+         */
+        DeliveryOut: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Detail */
+            detail: string;
+            /** Kind */
+            kind: string;
+            /** Outcome */
+            outcome: string;
+            /** Status */
+            status: number;
+            /** Subject */
+            subject: string;
+        };
+        /**
          * DeviceOut
          * @description A paired device, or a host's token.
          */
@@ -6353,7 +6374,7 @@ export interface components {
          */
         PushOut: {
             /** Deliveries */
-            deliveries: components["schemas"]["everloop__interfaces__http__routes__inbox__push__DeliveryOut"][];
+            deliveries: components["schemas"]["DeliveryOut"][];
             /** Groups */
             groups: ("needs_you" | "failed" | "finished")[];
             /** Public Key */
@@ -7989,6 +8010,14 @@ export interface components {
             query: string;
         };
         /**
+         * WebhookDeliveryOut
+         * @description Whether the delivery is of interest here. The same one again changes nothing.
+         */
+        WebhookDeliveryOut: {
+            /** Taken */
+            taken: boolean;
+        };
+        /**
          * WholeEntryOut
          * @description A skill, persona or team in full.
          *
@@ -8359,27 +8388,6 @@ export interface components {
             item: components["schemas"]["ItemOut"];
         };
         /**
-         * DeliveryOut
-         * @description A message that was sent, and how that went. `status` is the push service's code.
-         */
-        everloop__interfaces__http__routes__inbox__push__DeliveryOut: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Detail */
-            detail: string;
-            /** Kind */
-            kind: string;
-            /** Outcome */
-            outcome: string;
-            /** Status */
-            status: number;
-            /** Subject */
-            subject: string;
-        };
-        /**
          * Letting
          * @description Why a lesson is discarded. `force` is required if you wrote it yourself.
          */
@@ -8463,14 +8471,6 @@ export interface components {
             standing: boolean;
             /** State */
             state: string;
-        };
-        /**
-         * DeliveryOut
-         * @description Whether the delivery is of interest here. The same one again changes nothing.
-         */
-        everloop__interfaces__http__routes__webhooks__github__DeliveryOut: {
-            /** Taken */
-            taken: boolean;
         };
         /**
          * VersionOut
@@ -18094,7 +18094,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["everloop__interfaces__http__routes__inbox__push__DeliveryOut"];
+                    "application/json": components["schemas"]["DeliveryOut"];
                 };
             };
             /** @description The request is malformed: invalid JSON, or a header is repeated. */
@@ -24919,7 +24919,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["everloop__interfaces__http__routes__webhooks__github__DeliveryOut"];
+                    "application/json": components["schemas"]["WebhookDeliveryOut"];
                 };
             };
             /** @description The request is malformed: invalid JSON, or a header is repeated. */

@@ -17,6 +17,7 @@ from everloop.workers.model.spec import TaskLimits, TaskSpec, Workspace
 from everloop.workers.model.state import Task
 
 ISSUE_SHOWN = 40_000  # characters of an issue
+QUOTE_MAX = 80_000  # characters of its quotation, however many lines it has
 POST_SHOWN = 50_000  # characters of a plan or claim; GitHub takes 65,536 altogether
 SUMMARY_SHOWN = 4_000  # characters of what a failed check says
 COMMENT_SHOWN = 10_000
@@ -53,7 +54,8 @@ def task_spec(link: IssueLink, repository: RepositorySettings, limits: TaskLimit
     cut = "\n\n(The rest of the issue is left out: it is too long.)"
     text = shown if len(shown) <= ISSUE_SHOWN else shown[:ISSUE_SHOWN] + cut
     head = f"Issue {link.repository}#{link.number} by {link.author}: {title}"
-    brief = f"{head}\n{link.url}\n\n{quote(text)}\n\n{MATERIAL}\nResolve the issue."
+    quoted = quote(text)[:QUOTE_MAX]
+    brief = f"{head}\n{link.url}\n\n{quoted}\n\n{MATERIAL}\nResolve the issue."
     command = bool(repository.command)
     return TaskSpec(
         f"{title} (#{link.number})",

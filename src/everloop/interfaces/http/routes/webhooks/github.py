@@ -12,7 +12,7 @@ from everloop.interfaces.http.errors import ERROR_RESPONSES, RAW_BODY
 router = APIRouter(prefix="/api/webhooks", responses=ERROR_RESPONSES, tags=["webhooks"])
 
 
-class DeliveryOut(BaseModel):
+class WebhookDeliveryOut(BaseModel):
     """Whether the delivery is of interest here. The same one again changes nothing."""
 
     taken: bool
@@ -25,7 +25,7 @@ async def receive_github(
     signature: Annotated[str, Header(alias="x-hub-signature-256", max_length=200)] = "",
     delivery: Annotated[str, Header(alias="x-github-delivery", max_length=200)] = "",
     event: Annotated[str, Header(alias="x-github-event", max_length=100)] = "",
-) -> DeliveryOut:
+) -> WebhookDeliveryOut:
     """Take a delivery of GitHub. It needs no device, but the signature of the webhook's secret.
 
     Without a secret in the settings there is no such route (404).
@@ -37,4 +37,4 @@ async def receive_github(
             body, signature=signature, delivery_id=delivery, event=event
         )
 
-    return DeliveryOut(taken=await run_in_threadpool(receive))
+    return WebhookDeliveryOut(taken=await run_in_threadpool(receive))
