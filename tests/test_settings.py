@@ -119,6 +119,18 @@ def test_a_variable_can_only_make_the_gate_and_host_access_stricter(
         load({variable: loose}, home=str(tmp_path))
 
 
+@pytest.mark.promise("P-GITHUB-5")
+def test_no_variable_lets_comments_on_github_answer_for_the_user(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text('[github]\nowner = "octo"\n')
+    with pytest.raises(Invalid, match=r"may not weaken github\.comment_answers"):
+        load({"EVERLOOP_GITHUB_COMMENT_ANSWERS": "true"}, home=str(tmp_path))
+    (tmp_path / "settings.toml").write_text('[github]\nowner = "octo"\ncomment_answers = true\n')
+    assert load({"EVERLOOP_GITHUB_TOKEN_KEY": "x"}, home=str(tmp_path)).github.comment_answers
+    for variable in ("EVERLOOP_GITHUB_OWNER", "EVERLOOP_GITHUB_API_URL"):
+        with pytest.raises(Invalid, match="may not weaken"):
+            load({variable: "https://mallory.example.org"}, home=str(tmp_path))
+
+
 @pytest.mark.parametrize("value", ["inf", "-inf", "nan"])
 def test_a_setting_is_a_number_that_has_an_end(tmp_path: Path, value: str) -> None:
     with pytest.raises(Invalid):

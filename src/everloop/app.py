@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from everloop.access.domain import ACCESS
 from everloop.access.model_services import allowed_model_services
 from everloop.adapters.files.store import FileStore
+from everloop.adapters.github.secrets import read_secret
 from everloop.adapters.runners.sandbox import sandbox_problem
 from everloop.adapters.runners.worktrees import TaskWorkspaces
 from everloop.adapters.system import system_world
@@ -66,11 +67,12 @@ from everloop.usage.recorder import UsageRecorder
 from everloop.voice import VOICE
 from everloop.workers import (
     AUTOMATION,
+    GITHUB,
     TASK_ROUTING,
     WORKERS,
     AutomationService,
+    GitHubService,
     WorkerService,
-    Workspaces,
 )
 from everloop.worlds import WorldService
 from everloop.worlds.character_files import (
@@ -102,6 +104,7 @@ DOMAINS = (
     NOTIFICATIONS,
     WORKERS,
     AUTOMATION,
+    GITHUB,
     TASK_REPORTS,
     TASK_LESSONS,
     TASK_ROUTING,
@@ -146,7 +149,7 @@ class Engine:
         return InboxService(self.log, self, self._world.clock, self._settings.inbox)
 
     @cached_property
-    def workspaces(self) -> Workspaces:
+    def workspaces(self) -> TaskWorkspaces:
         """Where tasks work: worktrees and folders beside the log."""
         folder = path_next_to(self.log.file.path, WORKERS_FOLDER)
         workers = self._settings.workers
@@ -167,6 +170,16 @@ class Engine:
     def automation(self) -> AutomationService:
         """Schedules, watches and start rules."""
         return AutomationService(self.log, self, self._world.clock)
+
+    @cached_property
+    def github(self) -> GitHubService:
+        """Issues and pull requests of GitHub that are tasks."""
+        chosen = self._settings.github
+
+        def webhook_secret() -> str:
+            return read_secret(chosen.webhook_key, chosen.webhook_file, "github.webhook_file")
+
+        return GitHubService(self.log, self, chosen, webhook_secret)
 
     @cached_property
     def worlds(self) -> WorldService:

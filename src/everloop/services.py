@@ -8,13 +8,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+import msgspec
 
 from everloop.access import load_access
 from everloop.access.model_services import allowed_model_services
 from everloop.adapters.answer_relay import AnswerRelay
 from everloop.adapters.documents.reader import DocumentReader
+from everloop.adapters.github.client import GitHubClient
+from everloop.adapters.github.push_branch import GitPublisher
+from everloop.adapters.github.rest import RestGitHub
+from everloop.adapters.github.secrets import read_secret
 from everloop.adapters.kubernetes.runner import KubernetesRunner, PodWorkspaces
 from everloop.adapters.live_relay import LiveAnswerRelay
 from everloop.adapters.mcp_client import ToolServers
@@ -80,7 +87,10 @@ from everloop.voice import CallTask, VoiceService, configuration_problems
 from everloop.workers import (
     CLUSTER_RUNNER,
     KNOWN_AGENTS,
+    GitHubSettings,
+    GitHubTask,
     Machine,
+    PushTask,
     Runner,
     ScheduleTask,
     TaskScheduler,
@@ -221,6 +231,7 @@ class Services:
             self.tasks,
             *self._cluster_tasks(),
             ScheduleTask(log, engine, clock, settings.workers.schedule_grace_s),
+            *self._github_tasks(),
             self.turns,
         ]
 
@@ -305,6 +316,25 @@ class Services:
             "workers in the cluster",
         )
         return [TaskScheduler(engine.log, engine, engine.world.clock, machine, settings.workers)]
+
+    def _github_tasks(self) -> list[Service]:
+        """What talks to GitHub and pushes branches, if the settings name a repository."""
+        engine, chosen = self.engine, with_real_paths(self.settings.github)
+        if not chosen.repositories:
+            return []
+
+        def token() -> str:
+            return read_secret(chosen.token_key, chosen.token_file, "github.token_file")
+
+        clock, limits = engine.world.clock, self.settings.workers.limits
+        github = RestGitHub(GitHubClient(chosen.api_url, token, clock))
+        publisher = GitPublisher(engine.workspaces, token, chosen.api_url)
+        folder = path_next_to(engine.log.file.path, WORKERS_FOLDER)
+        host = SupervisedProcesses(folder).host
+        return [
+            GitHubTask(engine.log, engine, clock, chosen, limits, github),
+            PushTask(engine.log, engine, clock, chosen, publisher, host),
+        ]
 
     def _task_scheduler(self) -> TaskScheduler:
         engine, settings = self.engine, self.settings
@@ -468,6 +498,15 @@ class Services:
         )
         because = (turn.because,)
         return self.engine.workers.propose(spec, MODEL_CONTEXT, because=because).task.task_id
+
+
+def with_real_paths(settings: GitHubSettings) -> GitHubSettings:
+    """The settings with whole paths of clones, by which start rules know them."""
+    whole = {
+        name: msgspec.structs.replace(one, path=str(Path(one.path).expanduser().resolve()))
+        for name, one in settings.repositories.items()
+    }
+    return msgspec.structs.replace(settings, repositories=whole)
 
 
 def _is_for_cluster(runner: str) -> bool:

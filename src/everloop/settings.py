@@ -32,6 +32,7 @@ from everloop.notifications.settings import NotificationSettings
 from everloop.thread.settings import ThreadSettings
 from everloop.turns.tool_servers import ToolServerSettings
 from everloop.voice.settings import VoiceSettings
+from everloop.workers.github.settings import GitHubSettings
 from everloop.workers.settings import WorkerSettings
 from everloop.worlds.exchange.settings import ExchangeLimits
 from everloop.worlds.settings import WorldSettings
@@ -250,6 +251,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inbox: InboxSettings = InboxSettings()
     notifications: NotificationSettings = NotificationSettings()
     workers: WorkerSettings = WorkerSettings()
+    github: GitHubSettings = GitHubSettings()
     worlds: WorldSettings = WorldSettings()
     exchange: ExchangeLimits = ExchangeLimits()
     serve: ServeSettings = ServeSettings()
@@ -480,6 +482,12 @@ def _check_guards(settings: Settings, from_file: Settings) -> None:
     ]
     if from_file.doors.admit_hosts != settings.doors.admit_hosts == "all":
         weakened.append("doors.admit_hosts")
+    if settings.github.comment_answers:  # whose comments answer for the user, and from where
+        weakened += [
+            f"github.{name}"
+            for name in ("comment_answers", "owner", "api_url")
+            if getattr(settings.github, name) != getattr(from_file.github, name)
+        ]
     if weakened:
         raise Invalid(
             f"an environment variable may not weaken {', '.join(weakened)}",

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 from tests.golden.calls import fill_calls
+from tests.golden.issues import fill_issues
 from tests.golden.lives import (
     fill_conversations,
     fill_devices,
@@ -54,6 +55,7 @@ from everloop.memory.model.events import (
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 from everloop.testing.deterministic import DeterministicWorld
+from everloop.workers import GitHubSettings
 
 
 def make() -> None:
@@ -79,7 +81,9 @@ def fill(log: Log, stage: DeterministicWorld) -> None:
     retraction = log.retract([2], reason="slip", actor="user")
     log.retract([retraction.position], reason="no slip", actor="user")
     log.purge([5], reason="privacy", actor="user")
-    engine = Engine(log, stage.world, Settings(memory=MemorySettings(pins_max=1)))
+    github = GitHubSettings(owner="octo", comment_answers=True)
+    settings = Settings(memory=MemorySettings(pins_max=1), github=github)
+    engine = Engine(log, stage.world, settings)
     remember(log, engine)
     fill_lessons(engine, stage)
     fill_conversations(engine, stage)
@@ -87,6 +91,7 @@ def fill(log: Log, stage: DeterministicWorld) -> None:
     fill_inbox(engine, stage)
     notify(engine)
     fill_tasks(engine)
+    fill_issues(engine)
     fill_worlds(engine)
     fill_calls(engine)
     log.append("future", [from_the_future()], actor="engine")

@@ -20,6 +20,7 @@ from everloop.adapters.runners.sandbox import sandbox_problem
 from everloop.app import Engine
 from everloop.background.health import SUFFIX as HEALTH
 from everloop.background.health import read_health
+from everloop.doctor.github import check_github
 from everloop.doctor.health import (
     Finding,
     age_words,
@@ -241,6 +242,7 @@ class Doctor:
         yield self._traces()
         yield from self._cluster()
         yield voice_finding(self._settings, self._machine.module)
+        yield check_github(self._settings.github)
         if not self._settings.sink.bigquery:
             yield Finding("warehouse", "absent", "no copy in BigQuery; `sink.bigquery` names one")
         elif not self._machine.module("google.cloud.bigquery"):

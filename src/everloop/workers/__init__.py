@@ -32,6 +32,23 @@ if TYPE_CHECKING:
         Workspaces,
     )
     from everloop.workers.execution.scheduler import Machine, TaskScheduler
+    from everloop.workers.github.background import GitHubTask, PushTask
+    from everloop.workers.github.domain import GITHUB
+    from everloop.workers.github.model.events import Comment, CommentKind, FailedCheck
+    from everloop.workers.github.ports import (
+        BranchPublisher,
+        GitHub,
+        GitHubRefused,
+        GitHubUnclear,
+        PushedBranch,
+        RateLimited,
+        RemoteIssue,
+        RemotePost,
+        RemotePullRequest,
+    )
+    from everloop.workers.github.queries import IssueRef
+    from everloop.workers.github.service import GitHubService, IssueView
+    from everloop.workers.github.settings import GitHubSettings, RepositorySettings
     from everloop.workers.model.check_files import (
         PROTECTED_PATHS,
         CheckFiles,
@@ -81,6 +98,7 @@ __all__ = [
     "AUTOMATION",
     "CLAUDE_HOSTS",
     "CLUSTER_RUNNER",
+    "GITHUB",
     "KNOWN_AGENTS",
     "PROTECTED_PATHS",
     "TASK_ROUTING",
@@ -88,11 +106,23 @@ __all__ = [
     "AgentSettings",
     "ApprovalReport",
     "AutomationService",
+    "BranchPublisher",
     "CheckFiles",
     "CheckRecorded",
+    "Comment",
+    "CommentKind",
     "Conclusion",
     "DeliveredReport",
+    "FailedCheck",
+    "GitHub",
+    "GitHubRefused",
+    "GitHubService",
+    "GitHubSettings",
+    "GitHubTask",
+    "GitHubUnclear",
     "Grants",
+    "IssueRef",
+    "IssueView",
     "KubernetesSettings",
     "Launch",
     "Machine",
@@ -104,9 +134,16 @@ __all__ = [
     "ProcessExit",
     "ProcessStatus",
     "Processes",
+    "PushTask",
+    "PushedBranch",
     "QuestionReport",
+    "RateLimited",
+    "RemoteIssue",
+    "RemotePost",
+    "RemotePullRequest",
     "Reply",
     "Report",
+    "RepositorySettings",
     "RevisionRequested",
     "Runner",
     "ScheduleTask",

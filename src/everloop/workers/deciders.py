@@ -40,6 +40,8 @@ WORKER_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(c.CancelTask, _stream, TASK, d.cancel_task),
     Decider(c.SteerTask, _stream, TASK, d.steer_task),
     Decider(c.SettleRequest, _stream, TASK, d.settle_request),
+    Decider(c.RequestFollowUp, _stream, TASK, d.request_follow_up),
+    Decider(c.AcceptMerge, _stream, TASK, d.accept_merge),
     Decider(c.BeginAttempt, _stream, TASK, a.begin_attempt),
     Decider(c.NoteSession, _stream, TASK, a.note_session),
     Decider(c.RecordTranscript, _transcript, TRANSCRIPT, a.record_transcript),

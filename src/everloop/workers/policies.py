@@ -94,7 +94,8 @@ def when_start_rule_declined_ask_the_user(reader: Reader, fact: Fact) -> list[Ra
 def ask_to_start(fact: Fact, task_id: str, spec: TaskSpec) -> RaiseRequest:
     """The request to start a task."""
     where = spec.workspace.path or "an empty folder of its own"
-    what = shlex.join(spec.command) if spec.runner == "command" else spec.brief
+    command = shlex.join(spec.command) if spec.runner == "command" else ""
+    what = "\n\n".join(filter(None, (command, spec.brief)))
     lines = [f"Runner: {spec.runner}. Workspace: {where} ({spec.workspace.kind})."]
     if spec.check:
         lines.append(f"Check: {shlex.join(spec.check)}")
@@ -244,6 +245,7 @@ _WORDS: dict[type[Event], str] = {
     e.TaskCancelled: "cancelled",
     e.TaskDismissed: "dismissed",
     e.TaskRetried: "tried again",
+    e.FollowUpRequested: "worked on again",
     e.TaskDone: "done",
     e.TaskFailed: "failed",
     e.TaskLeftUncertain: "uncertain",

@@ -127,6 +127,21 @@ def test_nobody_but_the_user_answers(actor: str) -> None:
 
 
 @pytest.mark.promise("P-INBOX-1")
+@pytest.mark.promise("P-GITHUB-5")
+def test_the_engine_answers_only_by_a_rule_of_the_user_that_names_its_source() -> None:
+    by_rule = answer(by_rule="github.comment_answers", because=(7,))
+    (receipt,) = given(REQUEST, raised()).when(decide.answer_request, by_rule, actor="engine")
+    assert isinstance(receipt, RequestAnswered)
+    for command, actor in (
+        (answer(by_rule="github.comment_answers"), "engine"),
+        (answer(because=(7,)), "engine"),
+        (by_rule, "agent:x"),
+        (by_rule, "worker:t1"),
+    ):
+        with pytest.raises(Forbidden):
+            given(REQUEST, raised()).when(decide.answer_request, command, actor=actor)
+
+
 def test_the_second_answer_is_told_who_answered_first() -> None:
     first = RequestAnswered("req-1", "deny", (), "", raised().digest, "phone")
     with pytest.raises(Conflict, match="answered with 'Deny' by user on phone at 2026-01-01"):

@@ -297,3 +297,48 @@ def test_a_task_proposes_no_more_tasks_than_its_limit() -> None:
 
 def _asking() -> DecisionContext:
     return DecisionContext(Context(actor="engine"), NEW_YEAR)
+
+
+IN_REVIEW = (
+    e.TaskProposed("t1", msgspec.structs.replace(SPEC, plan_first=False)),
+    STARTED,
+    BEGUN,
+    e.AttemptEnded("t1", 1, "succeeded", 0, "", "", 1.0, 0),
+    e.ReviewRequested("t1", "t1.review.1"),
+)
+
+
+def test_a_follow_up_takes_the_place_of_the_review_and_is_not_the_users_word() -> None:
+    command = c.RequestFollowUp("t1", "f1", "Checks failed.")
+    happened = given(TASK, *IN_REVIEW).when(d.request_follow_up, command, actor="engine")
+    assert happened == [e.FollowUpRequested("t1", "t1.review.1", "Checks failed.")]
+    task = state(*IN_REVIEW, *happened)
+    assert (task.state, task.step, task.feedback) == ("approved", "run", ("Checks failed.",))
+    assert task.requests == {}
+
+
+def test_a_follow_up_is_a_message_to_an_agent_at_work_and_nothing_to_what_ended() -> None:
+    command = c.RequestFollowUp("t1", "f1", "Checks failed.")
+    happened = given(TASK, *RUNNING).when(d.request_follow_up, command, actor="engine")
+    assert happened == [e.MessageSteered("t1", "f1", "Checks failed.")]
+    chosen = e.DispositionChosen("t1", "merge")
+    for facts in ((PROPOSED,), (*RUNNING, FAILED), (*IN_REVIEW, chosen)):
+        assert given(TASK, *facts).when(d.request_follow_up, command, actor="engine") == []
+
+
+def test_a_merge_elsewhere_keeps_the_branch_of_what_is_in_review() -> None:
+    command = c.AcceptMerge("t1", (1,))
+    happened = given(TASK, *IN_REVIEW).when(d.accept_merge, command, actor="engine")
+    assert kinds(happened) == ["RequestSettled", "DispositionChosen"]
+    assert state(*IN_REVIEW, *happened).disposition == "keep"
+    assert given(TASK, *RUNNING).when(d.accept_merge, command, actor="engine") == []
+
+
+@pytest.mark.parametrize("actor", ["user", "agent:x", "worker:t1", "github:octo/shop"])
+def test_only_the_engine_brings_follow_ups_and_merges(actor: str) -> None:
+    with pytest.raises(Forbidden):
+        given(TASK, *IN_REVIEW).when(
+            d.request_follow_up, c.RequestFollowUp("t1", "f1", "x"), actor=actor
+        )
+    with pytest.raises(Forbidden):
+        given(TASK, *IN_REVIEW).when(d.accept_merge, c.AcceptMerge("t1"), actor=actor)

@@ -152,5 +152,5 @@ def _whole_prompt(task: Task) -> str:
     if task.plan_approved:
         parts.append(f"The user approved this plan. Carry it out:\n\n{task.plan}")
     if task.feedback:
-        parts.append("The user asks for these changes:\n\n" + "\n\n".join(task.feedback))
+        parts.append("These changes are asked for:\n\n" + "\n\n".join(task.feedback))
     return "\n\n".join(parts) if task.step == "run" else PLANNING + "\n\n".join(parts)

@@ -5,16 +5,18 @@ the branch stays until all of it is merged.
 """
 
 import re
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
 
 from everloop.adapters.runners.check_files import (
     digest_check_files,
     read_digests,
     write_digests,
 )
-from everloop.errors import Conflict, Invalid, RunnerFailed
+from everloop.adapters.runners.git import run_git
+from everloop.errors import Conflict, Invalid, NotFound, RunnerFailed
 from everloop.workers import (
     PROTECTED_PATHS,
     CheckFiles,
@@ -47,8 +49,15 @@ STOP_WORDS = frozenset(
         "it",
     ]
 )
-GIT_S = 120
 DIFF_CHARACTERS_MAX = 2_000_000
+
+
+class CommittedWork(msgspec.Struct, frozen=True):
+    """The work of a task as a commit on its branch; `base` is what it began from."""
+
+    branch: str
+    commit: str
+    base: str
 
 
 class TaskWorkspaces:
@@ -133,6 +142,22 @@ class TaskWorkspaces:
             return f"Kept as branch {branch}."
         return f"The worktree was removed; its work stays on branch {branch}."
 
+    def commit_work(self, task: Task) -> CommittedWork:
+        """Commit what a task did to its branch; the worktree stays.
+
+        Raises:
+            NotFound: the task has no worktree here.
+            RunnerFailed: git failed.
+        """
+        path = self._path(task)
+        if task.spec.workspace.kind != "worktree" or not (path / ".git").exists():
+            raise NotFound(f"task {task.task_id!r} has no worktree here", hint="Retry the task.")
+        _restore_git_file(path)
+        branch = _in_worktree(path, "symbolic-ref", "--short", "HEAD").strip()
+        _commit_all(path, task.spec.title)
+        commit = _in_worktree(path, "rev-parse", "HEAD").strip()
+        return CommittedWork(branch, commit, self._fork_point(path))
+
     def _worktree(self, task: Task, source: Path) -> Place:
         path = self._path(task)
         branch = branch_name(task)
@@ -142,7 +167,7 @@ class TaskWorkspaces:
         commit = _commit_of(source, task.spec.workspace.base or "HEAD")
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = ("worktree", "add", "-b", branch, str(path), commit)
-        if _run(source, *new).returncode != 0:  # the branch is known, or its worktree was lost
+        if run_git(source, *new).returncode != 0:  # the branch is known, or its worktree was lost
             _git(source, "worktree", "prune")
             known = _git(source, "branch", "--list", branch).strip()
             _git(source, *(("worktree", "add", str(path), branch) if known else new))
@@ -186,7 +211,7 @@ def _merge(repository: Path, branch: str, task: Task) -> None:
         )
     message = f"Merge {task.spec.title}"
     options = ("merge", "--no-ff", "--no-verify", "--message", message, branch)
-    ran = _run(repository, *_IDENTITY, *options)
+    ran = run_git(repository, *_IDENTITY, *options)
     if ran.returncode != 0:
         _git(repository, "merge", "--abort", check=False)
         raise Conflict(
@@ -196,8 +221,6 @@ def _merge(repository: Path, branch: str, task: Task) -> None:
 
 
 _IDENTITY = ("-c", "user.name=Everloop", "-c", "user.email=everloop@everloop.invalid")
-# Nothing that the repository configured is run.
-_SAFE = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "diff.external=")
 
 
 def _beside(path: Path, name: str) -> Path:
@@ -213,7 +236,7 @@ def _commit_of(repository: Path, base: str) -> str:
         RunnerFailed: there is no such base.
     """
     words = ("rev-parse", "--is-inside-work-tree", "--verify", "--end-of-options")
-    ran = _run(repository, *words, f"{base}^{{commit}}")
+    ran = run_git(repository, *words, f"{base}^{{commit}}")
     if ran.returncode == 0 and ran.stdout.startswith("true\n"):
         return ran.stdout.split()[-1]
     if _git(repository, "rev-parse", "--is-inside-work-tree", check=False).strip() != "true":
@@ -251,25 +274,10 @@ def _in_worktree(path: Path, *words: str) -> str:
 
 
 def _git(path: Path, *words: str, check: bool = True) -> str:
-    ran = _run(path, *words)
+    ran = run_git(path, *words)
     if check and ran.returncode != 0:
         raise RunnerFailed(
             f"git {words[0]} failed: {ran.stderr.strip()[:500]}",
             hint="Look at the repository, then retry.",
         )
     return ran.stdout
-
-
-def _run(path: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    try:
-        return subprocess.run(  # noqa: S603 - no shell; names were checked
-            ["git", "-C", str(path), *_SAFE, *words],  # noqa: S607 - the user's own git
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=GIT_S,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired) as problem:
-        raise RunnerFailed(f"git cannot be run: {problem}", hint="Install git.") from problem

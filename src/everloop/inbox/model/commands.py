@@ -24,7 +24,10 @@ class RaiseRequest(Command, frozen=True):
 
 
 class AnswerRequest(Command, frozen=True):
-    """Answer a request. `digest` is that of what was shown."""
+    """Answer a request. `digest` is that of what was shown.
+
+    `by_rule`: the engine answers by this setting of the user; `because` is their word for it.
+    """
 
     request_id: str
     choice: str
@@ -32,6 +35,8 @@ class AnswerRequest(Command, frozen=True):
     answers: tuple[QuestionAnswer, ...] = ()
     text: str = ""
     device: str = ""
+    by_rule: str = ""
+    because: tuple[int, ...] = ()
 
 
 class ExpireRequest(Command, frozen=True):

@@ -37,7 +37,7 @@ from everloop.inbox.model.visible_text import (
 from everloop.log import DecisionContext, Draft, Event
 from everloop.log.model.record import from_microseconds, to_microseconds
 
-OWNER = "user"
+OWNER, ENGINE = "user", "engine"
 TITLE_MAX = 300
 BODY_MAX = 131_072  # characters
 QUESTIONS_MAX = 20
@@ -65,7 +65,7 @@ def answer_request(
     known: InboxRequest | None, command: AnswerRequest, asking: DecisionContext
 ) -> list[Draft]:
     """Answer an open request with one of its choices."""
-    request = _owned(known, command.request_id, asking)
+    request = _answerable(known, command, asking)
     _require_open(request)
     if command.digest != request.raised.digest:
         raise Conflict(
@@ -87,7 +87,7 @@ def answer_request(
         command.digest,
         command.device,
     )
-    return [Draft(receipt, (request.position,))]
+    return [Draft(receipt, (request.position, *command.because))]
 
 
 def expire_request(
@@ -205,6 +205,15 @@ def _owned(known: InboxRequest | None, request_id: str, asking: DecisionContext)
     if known is None:
         raise NotFound(f"no request {request_id!r}", hint="`everloop inbox` lists them.")
     return known
+
+
+def _answerable(
+    known: InboxRequest | None, command: AnswerRequest, asking: DecisionContext
+) -> InboxRequest:
+    """The request, if it may be answered: by the user, or by a rule of theirs that says why."""
+    if known and asking.by.actor == ENGINE and command.by_rule and command.because:
+        return known
+    return _owned(known, command.request_id, asking)
 
 
 def _require_open(request: InboxRequest) -> None:

@@ -30,6 +30,7 @@ from everloop.interfaces.http.routes import (
     transfer,
 )
 from everloop.interfaces.http.routes.inbox import push, requests
+from everloop.interfaces.http.routes.webhooks import github
 from everloop.interfaces.http.routes.worlds import (
     browse,
     files,
@@ -68,6 +69,7 @@ ROUTERS = (
     push.router,
     tasks.router,
     automation.router,
+    github.router,
     library.router,
     files.router,
     scenes.router,

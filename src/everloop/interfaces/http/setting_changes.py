@@ -15,6 +15,7 @@ ADDRESS = "It decides where your data is sent."
 SECRET = "It is a secret."  # noqa: S105 - a sentence, not a secret
 PLACE = "It decides where your data is stored."
 LOG = "A wrong value could keep Everloop from recording anything."
+ANSWERS = "It decides who answers for you."
 COMMANDS = "It starts programs on the computer that runs Everloop."
 MODELS = "Change it in the section Models above."
 WHERE = "Change it in settings.toml and restart Everloop."
@@ -25,6 +26,7 @@ _SECTIONS = frozenset(
         "capture",
         "doors",
         "exchange",
+        "github",
         "hooks",
         "inbox",
         "lessons",
@@ -42,6 +44,7 @@ _SECTIONS = frozenset(
 )
 _SAFE_TEXT = frozenset(
     {
+        "github.label",
         "memory.endpoint_model",
         "models.anthropic_model",
         "models.claude_model",
@@ -67,6 +70,9 @@ _FIXED = {  # a name, or a section with its dot: why it is fixed
     "memory.endpoint": ADDRESS,
     "memory.hub_model": ADDRESS,
     "tools": COMMANDS,
+    "github.repositories": COMMANDS,
+    "github.owner": ANSWERS,
+    "github.comment_answers": ANSWERS,
     "models.narrative": MODELS,
     "models.classifier": MODELS,
     **dict.fromkeys(

@@ -67,6 +67,25 @@ class SettleRequest(Command, frozen=True):
     because: tuple[int, ...] = ()
 
 
+class RequestFollowUp(Command, frozen=True):
+    """Ask for more work on what is in review; an agent at work gets the text as a message.
+
+    `follow_up_id` is the id of that message.
+    """
+
+    task_id: str
+    follow_up_id: str
+    text: str
+    because: tuple[int, ...] = ()
+
+
+class AcceptMerge(Command, frozen=True):
+    """End a task whose work was merged elsewhere; its branch is kept."""
+
+    task_id: str
+    because: tuple[int, ...] = ()
+
+
 class BeginAttempt(Command, frozen=True):
     """Claim the next step of a task, to run it. Of two processes that try, one succeeds."""
 

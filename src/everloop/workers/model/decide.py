@@ -127,6 +127,48 @@ def settle_request(known: Task | None, command: c.SettleRequest, _: DecisionCont
     return [Draft(one, because) for one in (settled, *follows)]
 
 
+def request_follow_up(
+    known: Task | None, command: c.RequestFollowUp, asking: DecisionContext
+) -> list[Draft]:
+    """Let a task in review work on. A task that ended, or a command that runs, stays as it is."""
+    _require_engine(asking, "ask for follow-ups")
+    task = require_task(known, command.task_id)
+    review = review_request(task)
+    if review and not task.disposition and not task.cancelling:
+        asked: Event = e.FollowUpRequested(task.task_id, review, command.text[:BRIEF_MAX])
+    elif task.state in ("planned", "approved", "running", "waiting") and _takes_messages(task):
+        text = command.text[:MESSAGE_MAX]
+        asked = e.MessageSteered(task.task_id, command.follow_up_id, text)
+    else:
+        return []
+    return [Draft(asked, command.because)]
+
+
+def accept_merge(
+    known: Task | None, command: c.AcceptMerge, asking: DecisionContext
+) -> list[Draft]:
+    """Keep the branch of a task in review, so that it is done."""
+    _require_engine(asking, "end a task that was merged")
+    task = require_task(known, command.task_id)
+    review = review_request(task)
+    if not review or task.disposition or task.cancelling:
+        return []
+    settled = e.RequestSettled(task.task_id, review, "keep", (), "", ENGINE)
+    chosen = e.DispositionChosen(task.task_id, "keep")
+    return [Draft(one, command.because) for one in (settled, chosen)]
+
+
+def _takes_messages(task: Task) -> bool:
+    return task.spec.runner != "command" and not task.cancelling
+
+
+def review_request(task: Task) -> str:
+    """The request for review that a task waits for; empty if it is not in review."""
+    if task.state != "review":
+        return ""
+    return next((name for name, one in task.requests.items() if one.kind == "review"), "")
+
+
 def require_task(known: Task | None, task_id: str) -> Task:
     """The task.
 
@@ -250,6 +292,11 @@ def _require_owner(asking: DecisionContext, act: str) -> None:
         raise Forbidden(
             f"only the user can {act}", hint="Do it at a terminal, or in the web pages."
         )
+
+
+def _require_engine(asking: DecisionContext, act: str) -> None:
+    if asking.by.actor != ENGINE:
+        raise Forbidden(f"only Everloop itself can {act}", hint="Answer the review instead.")
 
 
 def _require_state(task: Task, states: Sequence[str], act: str) -> None:

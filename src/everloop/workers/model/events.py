@@ -233,7 +233,10 @@ class ReviewRequested(Event, frozen=True):
 
 @event("workers.disposition_chosen")
 class DispositionChosen(Event, frozen=True):
-    """The user decided what happens to the workspace: keep, merge or discard."""
+    """It was decided what happens to the workspace: keep, merge or discard.
+
+    By the user, or by the merge of the task's pull request, which `because` then names.
+    """
 
     task_id: str
     disposition: str
@@ -253,6 +256,18 @@ class RevisionRequested(Event, frozen=True):
     """The user asked for changes to the work; the task runs again."""
 
     task_id: str
+    text: str
+
+
+@event("workers.follow_up_requested")
+class FollowUpRequested(Event, frozen=True):
+    """Something outside asks for more work on a task in review, such as a failed check on GitHub.
+
+    `request_id` is the review that it takes the place of. It is not the user's word.
+    """
+
+    task_id: str
+    request_id: str
     text: str
 
 

@@ -261,6 +261,13 @@ def _revised(task: Task, new: e.PlanRevised | e.RevisionRequested, fact: Fact) -
     return {"state": "approved", "step": step, "feedback": (*task.feedback, new.text)}
 
 
+def _follow_up(task: Task, new: e.FollowUpRequested, fact: Fact) -> Changes:
+    del fact
+    left = {key: one for key, one in task.requests.items() if key != new.request_id}
+    more = (*task.feedback, new.text)
+    return {"state": "approved", "step": "run", "feedback": more, "requests": left}
+
+
 def _limits_raised(task: Task, new: e.LimitsRaised, fact: Fact) -> Changes:
     del fact
     spec = msgspec.structs.replace(task.spec, limits=new.limits)
@@ -332,6 +339,7 @@ _CHANGES: dict[type[Event], Callable[[Task, Any, Fact], Changes]] = {
     e.PlanSkipped: _plan_skipped,
     e.PlanRevised: _revised,
     e.RevisionRequested: _revised,
+    e.FollowUpRequested: _follow_up,
     e.LimitsRaised: _limits_raised,
     e.DispositionChosen: _disposition,
     e.DispositionFailed: _disposition_failed,
@@ -370,5 +378,5 @@ def task_of_subject(subject: str) -> str:
     return subject.removeprefix("task:") if subject.startswith("task:") else ""
 
 
-TASK = Fold("workers.task", Task, evolve, version=3)
+TASK = Fold("workers.task", Task, evolve, version=4)
 TRANSCRIPT = Fold("workers.transcript", TranscriptState, evolve_transcript)

@@ -2407,6 +2407,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/webhooks/github": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive Github
+         * @description Take a delivery of GitHub. It needs no device, but the signature of the webhook's secret.
+         *
+         *     Without a secret in the settings there is no such route (404).
+         */
+        post: operations["receive_github_api_webhooks_github_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/world-imports": {
         parameters: {
             query?: never;
@@ -7530,6 +7552,32 @@ export interface components {
             request_id: string;
         };
         /**
+         * TaskIssueOut
+         * @description The issue on GitHub that a task comes from, and its pull request; number 0: none yet.
+         *
+         *     `iterations` is how often failed checks were given back to the worker.
+         */
+        TaskIssueOut: {
+            /** Issue Url */
+            issue_url: string;
+            /** Iterations */
+            iterations: number;
+            /** Iterations Max */
+            iterations_max: number;
+            /** Number */
+            number: number;
+            /** Problem */
+            problem: string;
+            /** Pull Request */
+            pull_request: number;
+            /** Pull Request State */
+            pull_request_state: string;
+            /** Pull Request Url */
+            pull_request_url: string;
+            /** Repository */
+            repository: string;
+        };
+        /**
          * TaskListOut
          * @description Tasks in the order in which they were proposed, and messages that belong to one.
          */
@@ -7962,6 +8010,14 @@ export interface components {
             query: string;
         };
         /**
+         * WebhookDeliveryOut
+         * @description Whether the delivery is of interest here. The same one again changes nothing.
+         */
+        WebhookDeliveryOut: {
+            /** Taken */
+            taken: boolean;
+        };
+        /**
          * WholeEntryOut
          * @description A skill, persona or team in full.
          *
@@ -8061,6 +8117,7 @@ export interface components {
             cost_limit_usd: number;
             /** Cost Usd */
             cost_usd: number;
+            issue?: components["schemas"]["TaskIssueOut"] | null;
             /** Messages Waiting */
             messages_waiting: string[];
             /** Model */
@@ -24745,6 +24802,124 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SpentOut"][];
+                };
+            };
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This device is not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed, or sent from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: it was changed by someone else, or already exists. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name is not one of this server's names. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts; wait a minute. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A service that Everloop depends on failed; try again later. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    receive_github_api_webhooks_github_post: {
+        parameters: {
+            query?: never;
+            header?: {
+                "x-hub-signature-256"?: string;
+                "x-github-delivery"?: string;
+                "x-github-event"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryOut"];
                 };
             };
             /** @description The request is malformed: invalid JSON, or a header is repeated. */

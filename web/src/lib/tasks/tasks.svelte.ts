@@ -9,8 +9,8 @@ export type Task = Schema<'WorkerTaskOut'>;
 export type NewTask = Schema<'NewTaskBody'>;
 type BadgeState = 'working' | 'waiting' | 'done' | 'trouble' | 'none';
 
-/** Facts that change how a task stands. Transcripts are followed by themselves. */
-export const TASK_CHANGES = /^workers\.(?!transcript_recorded)/;
+/** Facts that change how a task stands, or its pull request. Transcripts are followed by themselves. */
+export const TASK_CHANGES = /^(workers\.(?!transcript_recorded)|github\.(?!delivery_received|post_begun))/;
 
 /** The label and the colour of a state. */
 export const STATES: Record<string, { label: string; state: BadgeState }> = {

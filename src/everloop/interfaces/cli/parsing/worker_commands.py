@@ -57,6 +57,12 @@ def _work(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox", choices=("auto", "required", "off"), default="auto", help="use bubblewrap"
     )
+    parser.add_argument(
+        "--issue",
+        default="",
+        metavar="OWNER/REPOSITORY#N",
+        help="propose what this issue on GitHub asks for; nothing else is given then",
+    )
     parser.add_argument("--propose", action="store_true", help="only propose it")
     parser.add_argument(
         "--every", default="", metavar="CRON", help="do it again and again: a cron expression"

@@ -52,6 +52,23 @@ class VerdictOut(ResponseBody):
     doubt: str
 
 
+class TaskIssueOut(ResponseBody):
+    """The issue on GitHub that a task comes from, and its pull request; number 0: none yet.
+
+    `iterations` is how often failed checks were given back to the worker.
+    """
+
+    repository: str
+    number: int
+    issue_url: str
+    pull_request: int
+    pull_request_url: str
+    pull_request_state: str
+    iterations: int
+    iterations_max: int
+    problem: str
+
+
 class WorkerTaskOut(BaseModel):
     """A task. `claim` is what the worker says; `verdict` is what the check found."""
 
@@ -86,6 +103,7 @@ class WorkerTaskOut(BaseModel):
     proposed_by: str
     proposed_at: datetime
     changed_at: datetime
+    issue: TaskIssueOut | None = None  # only of one task, not in lists
 
 
 class BoardOut(BaseModel):
@@ -306,7 +324,10 @@ def route_message(thread_id: str, body: RouteBody, deps: Deps, actor: ActorDep) 
 @router.get("/tasks/{task_id}")
 def get_task(task_id: str, deps: Deps) -> WorkerTaskOut:
     """One task."""
-    return _out(deps.engine.workers.find(task_id))
+    found = _out(deps.engine.workers.find(task_id))
+    issue = deps.engine.github.issue_of_task(task_id)
+    found.issue = TaskIssueOut.model_validate(issue) if issue else None
+    return found
 
 
 @router.get("/tasks/{task_id}/transcript")

@@ -2,9 +2,9 @@
 
 An unknown `Host` is refused (421), which stops DNS rebinding. Another origin is refused (403),
 which stops cross-site request forgery. Everything under `/api` needs a paired device, except the
-routes for signing in. A host's token is valid for `/mcp` only. What is mounted at a signed path
-checks the signature of each request by itself. Every response carries a content security policy,
-and private responses are not cached.
+routes for signing in, and webhooks, which need a signature. A host's token is valid for `/mcp`
+only. What is mounted at a signed path checks the signature of each request by itself. Every
+response carries a content security policy, and private responses are not cached.
 
 A browser proves a device by two halves of its secret: a cookie, and a header that only pages of
 this origin can send. Cookies go to every port of a host name, so one alone opens nothing.
@@ -36,6 +36,7 @@ PUBLIC_ROUTES = frozenset(
         ("POST", "/api/session/passkey/options"),
         ("POST", "/api/session/passkey"),
         ("POST", "/api/session/proxy"),
+        ("POST", "/api/webhooks/github"),  # signed with the secret of the webhook
     }
 )
 HOST_TOKEN_PATH = "/mcp"  # noqa: S105 - the only path that accepts a host's token
@@ -43,6 +44,7 @@ GUARDED_PATHS = ("/api", "/openapi.json", HOST_TOKEN_PATH)
 SIGNED_PATHS = ("/voice",)  # each request there proves itself by a signature, not by a device
 IMPORTS_PATH = "/api/imports"
 SIGN_IN_PATH = "/api/session"
+WEBHOOKS_PATH = "/api/webhooks/"
 UNREPEATABLE_HEADERS = (
     b"host",
     b"origin",
@@ -80,6 +82,7 @@ class SecurityRules(msgspec.Struct, frozen=True):
     body_bytes_max: int = 30_000_000
     import_bytes_max: int = 2_000_000_000  # an import is streamed to disk
     sign_in_bytes_max: int = 65_536
+    webhook_bytes_max: int = 2_000_000  # a larger delivery is polled for instead
     head_wait_s: float = 10.0  # also for the body of a request that needs no credential
     secure: bool = False
     instance: str = ""  # tells the cookies of several servers on one host name apart
@@ -94,6 +97,8 @@ class SecurityRules(msgspec.Struct, frozen=True):
         """The largest body allowed at a path."""
         if _is_below(path, (SIGN_IN_PATH, *SIGNED_PATHS)):
             return self.sign_in_bytes_max
+        if path.startswith(WEBHOOKS_PATH):
+            return self.webhook_bytes_max
         return self.import_bytes_max if path == IMPORTS_PATH else self.body_bytes_max
 
 

@@ -35,3 +35,17 @@ def test_a_script_proposes_and_the_user_starts(line: CommandLine) -> None:
     assert (request["kind"], request["subject"]) == ("proposal", f"task:{name}")
     assert line.typed("tasks", "start", name, "--json").document["step"] == "plan"
     assert line.typed("inbox", "--json").document["needs_you"] == []
+
+
+def test_an_issue_of_a_known_repository_is_asked_for(line: CommandLine, tmp_path: Path) -> None:
+    refused = line.typed("work", "--issue", "octo/shop#12")
+    assert (refused.code, "not in the settings" in refused.err) == (2, True)
+    home = tmp_path / "home" if (tmp_path / "home").exists() else tmp_path
+    written = f'[github.repositories.shop]\nname = "octo/shop"\npath = "{tmp_path}"\n'
+    (home / "settings.toml").write_text(written)
+    asked = line.typed("work", "--issue", "octo/shop#12", "--json").document
+    assert asked == {"repository": "octo/shop", "number": 12}
+    assert line("work", "--issue", "octo/shop#13").code == 0
+    assert line.typed("work", "Do it", "--issue", "octo/shop#14").code == 2
+    assert line.typed("work", "--issue", "12").code == 2
+    assert line.typed("tasks", "--json").document["proposed"] == []

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from everloop.errors import Invalid
 from everloop.interfaces.cli.audience import check_can_read_everything, command_context
 from everloop.interfaces.cli.commands.workers.automation import set_schedule
 from everloop.interfaces.cli.output.screen import BAD, DIM, GOOD, NAME, WARNING, Screen, styled_text
@@ -15,6 +16,7 @@ from everloop.interfaces.cli.session import USER, Session
 from everloop.workers import (
     CLUSTER_RUNNER,
     Grants,
+    IssueView,
     TaskLimits,
     TaskSpec,
     TaskView,
@@ -28,6 +30,9 @@ COLOURS = {"failed": BAD, "uncertain": BAD, "waiting": WARNING, "planned": WARNI
 
 def work(session: Session, args: Namespace) -> None:
     """Start a task; without a terminal it is proposed, and waits for you in the inbox."""
+    if args.issue:
+        _work_on_issue(session, args)
+        return
     with session.open_engine() as engine:
         service = engine.workers
         spec = _spec(args, service.settings.limits)
@@ -45,6 +50,25 @@ def work(session: Session, args: Namespace) -> None:
         )
 
     session.print_result(_document(done), draw)
+
+
+def _work_on_issue(session: Session, args: Namespace) -> None:
+    """Ask for an issue to become a task. The server fetches it, for it has the token."""
+    if args.what or args.command or args.repository or args.folder or args.every or args.at:
+        raise Invalid(
+            "an issue says itself what to do, and the settings say where",
+            hint="Leave out everything but --issue.",
+        )
+    with session.open_engine() as engine:
+        issue = engine.github.name_issue(args.issue, command_context(session))
+    name = f"{issue.repository}#{issue.number}"
+
+    def draw(screen: Screen) -> None:
+        screen.paragraph(("Asked for", GOOD), " ", (name, NAME))
+        words = "It is fetched while `everloop serve` runs, and then waits in your inbox."
+        screen.paragraph((words, DIM))
+
+    session.print_result({"repository": issue.repository, "number": issue.number}, draw)
 
 
 def list_tasks(session: Session, args: Namespace) -> None:
@@ -80,15 +104,19 @@ def show(session: Session, args: Namespace) -> None:
         found = engine.workers.find(args.task)
         parts = engine.workers.transcript(args.task)
         diff = engine.workers.diff(args.task) if args.diff else ""
+        issue = engine.github.issue_of_task(args.task)
     entries = [entry for part in parts for entry in part.entries]
     document = {
         **_document(found),
+        "issue": issue,
         "transcript": entries,
         **({"diff": diff} if args.diff else {}),
     }
 
     def draw(screen: Screen) -> None:
         _draw(screen, found)
+        if issue is not None:
+            _draw_issue(screen, issue)
         for entry in entries:
             label = f"{entry.name or entry.kind}: " if entry.kind != "output" else ""
             screen.paragraph((label, DIM), entry.text.rstrip("\n"))
@@ -213,6 +241,19 @@ def _draw(screen: Screen, view: TaskView) -> None:
                 else "",
             ),
             ("check files", describe_check_files(verdict.check_files) if verdict else ""),
+        ]
+    )
+
+
+def _draw_issue(screen: Screen, issue: IssueView) -> None:
+    shown = f"#{issue.pull_request} ({issue.pull_request_state}) {issue.pull_request_url}"
+    count = f"{issue.iterations} of {issue.iterations_max}"
+    screen.fields(
+        [
+            ("issue", f"{issue.repository}#{issue.number} {issue.issue_url}"),
+            ("pull request", shown if issue.pull_request else "none yet"),
+            ("failed checks", f"given back {count} times" if issue.pull_request else ""),
+            ("on GitHub", issue.problem),
         ]
     )
 

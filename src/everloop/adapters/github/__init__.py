@@ -1,0 +1,1 @@
+"""GitHub's REST interface, pushes of branches, and the secrets for both."""

@@ -1,0 +1,1 @@
+"""Routes that other services call; each proves by a signature that it may."""

@@ -1,0 +1,1 @@
+"""The pure model of issues, pull requests, their checks and comments."""
