@@ -109,7 +109,7 @@ class StateCache:
         self, reader: Reader, fold: Fold[Any], stream: str, branch: Branch, sight: Sight
     ) -> CachedState:
         tail = reader.stream_head(stream, branch)
-        hidden = _hidden_positions(reader, stream, sight)
+        hidden = hidden_positions(reader, stream, sight)
         place = (stream, branch.name)
         start = self._cached(place, fold, tail.version, hidden)
         if start is None:
@@ -179,7 +179,7 @@ def _snapshot(
     return CachedState(None, 0, 0, "", 0)
 
 
-def _hidden_positions(reader: Reader, stream: str, sight: Sight) -> list[int]:
+def hidden_positions(reader: Reader, stream: str, sight: Sight) -> list[int]:
     """The positions of this stream in the lineage of a sight that are hidden in it, in order."""
     if not reader.has_hidden(stream):
         return []
