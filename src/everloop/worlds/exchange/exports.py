@@ -160,11 +160,10 @@ def _messages(reader: Reader, world_id: str) -> Iterator[tuple[StoryMessage, str
 def _line(world: World, message: StoryMessage, said_at: str) -> WrittenLine:
     versions = tuple(one.text for one in message.versions)
     ids = [one.version_id for one in message.versions]
-    is_user = message.speaker == PLAYER
-    others = "Narrator" if message.speaker == NARRATOR else world.cast.get(message.speaker, "")
+    name = "Narrator" if message.speaker == NARRATOR else world.name_of(message.speaker)
     return WrittenLine(
-        world.player_name if is_user else others,
-        is_user,
+        name,
+        message.speaker == PLAYER,
         message.text,
         versions if len(versions) > 1 or said_at else (),
         ids.index(message.chosen) if message.chosen in ids else 0,
