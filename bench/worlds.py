@@ -14,7 +14,7 @@ SWIPES = 3
 FEW_TURNS, MANY_TURNS = 100, 10_000
 WARM = 4
 TURNS = 25
-BACK = (3, 8, 20)  # messages that a player goes back by
+BACK = (3, 8, 20, 5_000, 12_000)  # messages that a player goes back by, one after the other
 
 
 def measures() -> dict[str, partial[Outcome]]:

@@ -105,8 +105,9 @@ def generate_structured(  # noqa: PLR0913 - all but three are named and optional
         again = ", and it is the same answer again" if answer.text == last else ""
         problem, last = outcome.problem, answer.text
         asked = _with_correction(plain, answer.text, f"{problem}{again}")
+    count = f"{tries} {'try' if tries == 1 else 'tries'}"
     raise ModelFailed(
-        f"{model.name} gave no usable answer in {tries} tries: {problem}",
+        f"{model.name} gave no usable answer in {count}: {problem}",
         hint="Try again, or choose a larger model for this task.",
     )
 

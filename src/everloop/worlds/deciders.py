@@ -164,4 +164,5 @@ WORLD_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(x.ImportChat, _world, WORLD, d_exchange.import_chat),
     Decider(x.ImportMessages, _world, WORLD, d_exchange.import_messages, also=existing_messages),
     Decider(x.ReplayFacts, _world, WORLD, d_exchange.replay_facts),
+    Decider(x.ReplayLore, _lore, LORE, d_exchange.replay_lore),
 )

@@ -243,7 +243,7 @@ class WorldService:
         if world.newest is None:
             raise Conflict("nobody has spoken yet", hint="Say something first.")
         speaker = world.newest.speaker
-        name = world.player_name if speaker == PLAYER else world.cast.get(speaker, speaker)
+        name = world.name_of(speaker) or speaker
         return self.request_reply(world_id, by, speaker=speaker, direction=GO_ON.format(name=name))
 
     def impersonate(self, world_id: str, by: Context, direction: str = "") -> RequestedReply:

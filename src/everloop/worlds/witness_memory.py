@@ -18,6 +18,7 @@ from everloop.memory.model.scopes import OWNER, WORLD_PREFIX, Viewer
 from everloop.memory.projections.queries import Filter, Item, find_item, list_items
 from everloop.memory.retrieval.results import SearchQuery
 from everloop.memory.service import MemoryService
+from everloop.worlds.message_parsing import told_text
 from everloop.worlds.model.state import World
 from everloop.worlds.model.values import NARRATOR, PLAYER
 from everloop.worlds.prompt.point_of_view import KnownText, PointOfView
@@ -102,14 +103,16 @@ class WitnessMemory:
         asked = SearchQuery(cue[:CUE_MAX], limit=most + IN_SIGHT + SPARE, weak=True)
         now = datetime.fromisoformat(view.world.clock)
         found = self._memory().recall_as(self._viewer(view), asked, now=now, branch=branch)
-        heard = {one.message_id for one in view.messages[-IN_SIGHT:]}
+        recent = view.messages[-IN_SIGHT:]
+        heard = {one.message_id for one in recent} | {told_text(one.passages) for one in recent}
         known = {one.text for one in (*view.summaries, *view.offstage)}
-        texts = [
-            KnownText(hit.item.text, (hit.item.position,), hit.item.item_id)
-            for hit in found.hits
-            if message_of(hit.item.item_id) not in heard and hit.item.text not in known
-        ]
-        return texts[:most]
+        texts: dict[str, KnownText] = {}  # a copy of the world has the same texts once more
+        for hit in found.hits:
+            item = hit.item
+            line = item.text.partition(": ")[2] if item.kind == LINE else ""
+            if heard.isdisjoint((message_of(item.item_id), line)) and item.text not in known:
+                texts.setdefault(item.text, KnownText(item.text, (item.position,), item.item_id))
+        return list(texts.values())[:most]
 
     def search(self, world_id: str, world: World, who: str, cue: str, most: int) -> list[str]:
         """What someone of a world remembers about a cue, of this world alone."""
@@ -132,7 +135,8 @@ class WitnessMemory:
     ) -> list[WorldMemory]:
         """What is remembered in a world, newest first, with its witnesses as people of it."""
         return [
-            _listed(world_id, one) for one in self.of(world_id, who, limit=limit, offset=offset)
+            listed_memory(world_id, one)
+            for one in self.of(world_id, who, limit=limit, offset=offset)
         ]
 
     def pin(self, world_id: str, item_id: str, by: Context, *, pinned: bool) -> WorldMemory:
@@ -146,7 +150,7 @@ class WitnessMemory:
         command = PinItem(item_id) if pinned else UnpinItem(item_id)
         self._bus.do(command, by=by, request_id=step_request_id(by))
         with self._log.reading() as reader:
-            return _listed(world_id, _find(reader, world_id, item_id))
+            return listed_memory(world_id, _find(reader, world_id, item_id))
 
     def rate_in(
         self, world_id: str, item_ids: Sequence[str], significance: int, by: Context
@@ -201,7 +205,8 @@ def _find(reader: Reader, world_id: str, item_id: str) -> Item:
     return found
 
 
-def _listed(world_id: str, item: Item) -> WorldMemory:
+def listed_memory(world_id: str, item: Item) -> WorldMemory:
+    """A memory with its witnesses as people of the world."""
     scene = item.origin.session if item.origin.session != world_id else ""
     return WorldMemory(
         item.item_id,
@@ -225,6 +230,11 @@ def _person(named: str) -> str:
 def memory_id(new_id: str, message_id: str) -> str:
     """The id of a memory of a message."""
     return f"{new_id}.{message_id}"
+
+
+def event_memory_id(position: int) -> str:
+    """The id of the memory of an event that was completed at a position: there is one of each."""
+    return f"mem-event-{position}"
 
 
 def message_of(item_id: str) -> str:

@@ -170,6 +170,37 @@ def test_an_evening_with_two_characters(  # noqa: PLR0915 - one journey, told in
     view(page, "Relationships")
     expect(page.locator("[data-edge]")).to_have_count(6)
     screenshot(page, "world-relationships")
+    take_it_along(page)
+    let_ben_leave(page, size)
+    page.get_by_role("navigation", name="Main").get_by_text("Worlds").click()
+    picture = page.locator("[data-cast] img")  # of Ada
+    expect(picture).to_have_count(1)
+    picture.evaluate("image => image.decode()")  # it is one that the browser can show
+    screenshot(page, "worlds")
+
+
+def take_it_along(page: Page) -> None:
+    """Download the book and the world."""
+    view(page, "Settings")
+    for name, ending, words in (
+        ("Book (Markdown)", ".md", "Shall we go?"),
+        ("World (JSON)", ".json", "zephyr"),  # it was said on the other branch
+    ):
+        with page.expect_download() as download:
+            page.get_by_role("link", name=name).click()
+        assert download.value.suggested_filename.endswith(ending)
+        assert words in download.value.path().read_text()
+
+
+def let_ben_leave(page: Page, size: str) -> None:
+    """Ben leaves the story; what he saw stays his, under his name."""
+    view(page, "Scene")
+    show_cast(page, size)
+    page.get_by_role("button", name="Change how Ben is").click()
+    page.get_by_role("button", name="Leaves the story").click()
+    expect(page.get_by_text("Ben leaves the story")).to_be_visible()
+    view(page, "Course")
+    expect(page.get_by_text("As Ben remembers it")).to_have_count(1)
 
 
 def rate_what_ada_recalls(page: Page, screenshot: Screenshot) -> None:

@@ -10,7 +10,7 @@ from tests.web.servers import Server
 
 from everloop.log.model.record import fact_of
 from everloop.worlds import edges_of, list_worlds, timeline
-from everloop.worlds.exchange.world_file import world_facts
+from everloop.worlds.exchange.world_json.world_tree import world_facts
 from everloop.worlds.model.state import evolve
 
 pytestmark = pytest.mark.xdist_group("pages")

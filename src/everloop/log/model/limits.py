@@ -19,8 +19,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int, Meta(ge=1, description="Facts folded before a stream's state is saved as a snapshot.")
     ] = 1_000
     snapshots_kept: Annotated[
-        int, Meta(ge=1, description="Snapshots kept for each stream and branch.")
-    ] = 5
+        int,
+        Meta(ge=1, description="Newest snapshots kept of each stream and branch, and then fewer."),
+    ] = 8
     states_kept: Annotated[int, Meta(ge=1, description="Folded states kept in memory.")] = 1_000
     lock_wait_s: Annotated[
         float, Meta(ge=0, description="How long to wait for another process that is writing.")

@@ -53,6 +53,8 @@ class CachedState:
 StreamKey = tuple[str, str]  # stream, branch
 CacheEntry = tuple[Fold[Any], CachedState]
 
+_VERSIONS = "SELECT version FROM snapshots WHERE fold = ? AND stream = ? AND branch = ?"
+_DELETE = "DELETE FROM snapshots WHERE fold = ? AND stream = ? AND branch = ? AND version = ?"
 _NEWEST = (
     "SELECT state, version, position, hidden FROM snapshots WHERE fold = ? AND stream = ?"
     " AND branch = ? AND position <= ? ORDER BY version DESC"
@@ -109,7 +111,7 @@ class StateCache:
         self, reader: Reader, fold: Fold[Any], stream: str, branch: Branch, sight: Sight
     ) -> CachedState:
         tail = reader.stream_head(stream, branch)
-        hidden = _hidden_positions(reader, stream, sight)
+        hidden = hidden_positions(reader, stream, sight)
         place = (stream, branch.name)
         start = self._cached(place, fold, tail.version, hidden)
         if start is None:
@@ -158,12 +160,28 @@ class StateCache:
                 msgspec.msgpack.encode(kept.value),
             ),
         )
-        reader.db.execute(
-            "DELETE FROM snapshots WHERE fold = ?1 AND stream = ?2 AND branch = ?3 AND version <="
-            " (SELECT version FROM snapshots WHERE fold = ?1 AND stream = ?2 AND branch = ?3"
-            "  ORDER BY version DESC LIMIT 1 OFFSET ?4)",
-            (fold.key, stream, branch.name, self._snapshots_kept),
-        )
+        place = (fold.key, stream, branch.name)
+        versions = [row[0] for row in query_rows(reader.db, _VERSIONS, place)]
+        kept_versions = spaced(versions, every=self._snapshot_every, kept=self._snapshots_kept)
+        for version in set(versions) - kept_versions:
+            reader.db.execute(_DELETE, (*place, version))
+
+
+def spaced(versions: Sequence[int], *, every: int, kept: int) -> set[int]:
+    """Which snapshots to keep: the newest ones, and older ones at growing distances.
+
+    The number of a snapshot is how many times `every` facts came before it. One whose number is
+    divisible by 2, 4, 8, … is kept 2, 4, 8, … times as long. So from anywhere in a long history,
+    the way to the next older snapshot is at most a fraction of the way to the end, and the number
+    of snapshots grows with the logarithm of its length.
+    """
+    newest = max(versions, default=0) // every
+    numbers = {version: version // every for version in versions}
+    return {
+        version
+        for version, number in numbers.items()
+        if newest - number < kept * (number & -number or 1)
+    }
 
 
 def _snapshot(
@@ -179,7 +197,7 @@ def _snapshot(
     return CachedState(None, 0, 0, "", 0)
 
 
-def _hidden_positions(reader: Reader, stream: str, sight: Sight) -> list[int]:
+def hidden_positions(reader: Reader, stream: str, sight: Sight) -> list[int]:
     """The positions of this stream in the lineage of a sight that are hidden in it, in order."""
     if not reader.has_hidden(stream):
         return []

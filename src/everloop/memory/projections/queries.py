@@ -218,6 +218,14 @@ def list_items(
     return load_details(reader, who, [item_from_row(row) for row in found])
 
 
+def items_at(reader: Reader, who: Viewer, positions: Sequence[int]) -> list[Item]:
+    """The items that were stored at these positions, as far as this asker may see them."""
+    sieve = VisibilityQuery(who)
+    where = "i.position IN (SELECT value FROM json_each(:at))"
+    found = sieve.rows(reader, ITEM_COLUMNS, where, at=_json(positions))
+    return load_details(reader, who, [item_from_row(row) for row in found])
+
+
 def count_items(reader: Reader, who: Viewer, only: Filter | None = None) -> int:
     """Count the items that this asker may see."""
     return int(VisibilityQuery(who, only).rows(reader, "count(*)")[0][0])

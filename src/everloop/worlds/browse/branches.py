@@ -6,7 +6,7 @@ from everloop.errors import Invalid, NotFound
 from everloop.log import Log, visible
 from everloop.log.model.branches import Branch
 from everloop.worlds.model.state import WORLD, World, world_stream
-from everloop.worlds.queries import StoryMessage, story_messages
+from everloop.worlds.queries import StoryMessage, opening_clock, story_messages
 
 COMPARED_MAX = 500  # messages of a branch that a comparison reads
 
@@ -47,7 +47,8 @@ def world_branches(log: Log, world_id: str) -> list[WorldBranch]:
         raise NotFound(f"no world {world_id!r}", hint="`everloop worlds` lists them.")
     current = log.branches.current[tree]
     own = [branch for branch in log.branches.by_name.values() if branch.root == tree]
-    return [_load(log, world_id, branch, current) for branch in own]
+    found = [_load(log, world_id, branch, current) for branch in own]
+    return [one for one in found if one is not None]
 
 
 def compare_world_branches(log: Log, world_id: str, first: str, second: str) -> WorldComparison:
@@ -82,8 +83,11 @@ def _same(one: StoryMessage, two: StoryMessage) -> bool:
     return (one.message_id, one.chosen, one.text) == (two.message_id, two.chosen, two.text)
 
 
-def _load(log: Log, world_id: str, branch: Branch, current: str) -> WorldBranch:
+def _load(log: Log, world_id: str, branch: Branch, current: str) -> WorldBranch | None:
+    """A branch; None if the world is not there: while it is imported, or after an undo of that."""
     with log.reading(branch=branch.name) as reader:
+        if not opening_clock(reader, world_id):
+            return None
         newest = story_messages(reader, world_id, limit=1)
         own = reader.rows(_OWN_COUNT, (world_id, branch.name))[0][0]
         left = reader.rows(_LEFT_AFTER, (world_id, branch.at)) if branch.parent else []

@@ -15,7 +15,7 @@ from everloop.worlds.browse.scenes import (
 from everloop.worlds.message_parsing import told_text
 from everloop.worlds.model import story_events as s
 from everloop.worlds.model.state import World
-from everloop.worlds.model.values import PLAYER, Edge, LearnedVia
+from everloop.worlds.model.values import Edge, LearnedVia
 from everloop.worlds.queries import StoryMessage, lore_entries, story_messages, timeline
 
 SCENE_MESSAGES_MAX = 1_000
@@ -115,7 +115,7 @@ def without_missed(known: Knowledge) -> Knowledge:
 
 def name_of(world: World, who: str) -> str:
     """The name of someone in a world."""
-    return world.player_name if who == PLAYER else world.cast.get(who, who)
+    return world.name_of(who) or who
 
 
 def _scene(reader: Reader, world_id: str, scene: SceneRecord, who: str) -> KnownScene:

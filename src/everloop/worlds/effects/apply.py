@@ -173,9 +173,12 @@ def _plots(
     because: tuple[int, ...],
     new_id: NewId,
 ) -> Iterator[Command]:
-    """Open threads, for those who witnessed it. What others know of is not theirs to change."""
+    """Open threads, for those who witnessed it.
+
+    One that only some of them know of is left alone: its title would tell the others of it.
+    """
     titles = {
-        key: plot.title for key, plot in world.plots.items() if set(witnesses) & set(plot.known_to)
+        key: plot.title for key, plot in world.plots.items() if set(witnesses) <= set(plot.known_to)
     }
     for each in reading.plots:
         key = find_title(titles, each.title)

@@ -1,6 +1,6 @@
 """Asking a model to read play: prompts that show exactly what those concerned witnessed."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeVar
 
 from everloop.completion import Declined, generate_structured, text_message
@@ -8,7 +8,7 @@ from everloop.errors import ModelFailed
 from everloop.ports import Model, Params, Prompt
 from everloop.worlds.message_parsing import told_text
 from everloop.worlds.model.checks import display_name
-from everloop.worlds.model.state import World
+from everloop.worlds.model.state import Scene, World
 from everloop.worlds.queries import StoryMessage
 from everloop.worlds.settings import WorldSettings
 
@@ -87,18 +87,15 @@ def turn_text(
     before: Sequence[StoryMessage],
     read: Sequence[StoryMessage],
 ) -> str:
-    """The situation and the lines, for reading a turn that these people witnessed."""
+    """The situation and the lines, for reading a turn that these people witnessed.
+
+    The situation now is shown only to those who are in it, and only for lines of the open scene.
+    """
     situation = [f"People: {', '.join(display_name(world, who) for who in world.people)}."]
-    if world.scene is not None:
-        place = world.places.get(world.scene.place_id)
-        there = ", ".join(display_name(world, who) for who in world.scene.present)
-        situation.append(f"Place: {place.name if place else 'unknown'}. Present: {there}.")
-        if place is not None and place.slots:
-            situation.append(f"Spots there: {', '.join(slot.name for slot in place.slots)}.")
-    for who, activity in world.activities.items():
-        told = ", ".join(filter(None, (activity.where, activity.doing, *activity.holding)))
-        if told:
-            situation.append(f"{display_name(world, who)}: {told}.")
+    scene = world.scene
+    here = scene is not None and all(one.scene_id == scene.scene_id for one in read)
+    if scene is not None and here and set(witnesses) <= set(scene.present):
+        situation += _situation(world, scene)
     events = [
         f"{one.title} ({one.status})"
         for one in world.events.values()
@@ -110,6 +107,19 @@ def turn_text(
     newest = "\n".join(script(world, read))
     parts = ["\n".join(situation), f"Earlier:\n{earlier}" if earlier else "", f"Newest:\n{newest}"]
     return "\n\n".join(part for part in parts if part)
+
+
+def _situation(world: World, scene: Scene) -> Iterator[str]:
+    """Where everyone in the open scene is, and what they do and hold."""
+    place = world.places.get(scene.place_id)
+    there = ", ".join(display_name(world, who) for who in scene.present)
+    yield f"Place: {place.name if place else 'unknown'}. Present: {there}."
+    if place is not None and place.slots:
+        yield f"Spots there: {', '.join(slot.name for slot in place.slots)}."
+    for who, activity in world.activities.items():
+        told = ", ".join(filter(None, (activity.where, activity.doing, *activity.holding)))
+        if told:
+            yield f"{display_name(world, who)}: {told}."
 
 
 def script(world: World, messages: Sequence[StoryMessage]) -> list[str]:

@@ -40,7 +40,7 @@ from everloop.worlds.witness_memory import EVENT as EVENT_KIND
 from everloop.worlds.witness_memory import FACT as FACT_KIND
 from everloop.worlds.witness_memory import OFFSTAGE as OFFSTAGE_KIND
 from everloop.worlds.witness_memory import SCENE as SCENE_KIND
-from everloop.worlds.witness_memory import WitnessMemory, new_memory
+from everloop.worlds.witness_memory import WitnessMemory, event_memory_id, new_memory
 
 ENGINE = Context(actor="engine")
 MESSAGES_MAX = 2_000  # of a scene that are read
@@ -134,7 +134,7 @@ class SceneEffects:
             return
         item = new_memory(
             world_id,
-            f"mem-event-{ended.position}",
+            event_memory_id(ended.position),
             done.gist,
             kind=EVENT_KIND,
             witnesses=done.witnesses,

@@ -148,12 +148,22 @@ class TurnEffects:
             try:
                 groups = [self._read_group(world, batch, group) for group in groups]
             except ModelFailed as failure:
-                problem = f"{failure} {failure.hint}".strip()
+                problem = f"{failure}. {failure.hint}"
         root = self._record_root(world, batch, groups, problem, asked=asked)
         if root is not None:
             self._follow_up(batch, groups, root.position)
-            with suppress(Rejected):  # the player was quicker
-                self._go_on(batch, root)
+            if self._is_of_this_branch(batch):
+                with suppress(Rejected):  # the player was quicker
+                    self._go_on(batch, root)
+
+    def _is_of_this_branch(self, batch: Batch) -> bool:
+        """Whether the reply was given on the current branch.
+
+        Where the story branched off, the player wants to go on, and nobody speaks unasked.
+        """
+        current = self._log.branches.current_branch_of(world_stream(batch.world_id)).name
+        at = batch.newest.chosen_at or batch.newest.position
+        return self._log.record(at).branch == current
 
     def _read_group(self, world: World, batch: Batch, group: Group) -> Group:
         members = set(group.witnesses)

@@ -17,12 +17,12 @@ from everloop.worlds.exchange.formats.json_text import JsonObject, as_object
 from everloop.worlds.exchange.formats.lorebooks import new_book, write_book
 from everloop.worlds.exchange.importer import ExchangePorts
 from everloop.worlds.exchange.queries import chat_origin, find_lorebook, message_origins
-from everloop.worlds.exchange.world_file import (
-    encode_file,
+from everloop.worlds.exchange.world_json.export import (
     export_character,
     export_scene,
     export_world,
 )
+from everloop.worlds.exchange.world_json.file_format import encode_file
 from everloop.worlds.model.state import World
 from everloop.worlds.model.values import NARRATOR, PLAYER, CharacterSheet
 from everloop.worlds.queries import StoryMessage, find_character, lore_entries, story_messages
@@ -42,7 +42,7 @@ class ExportedFile(msgspec.Struct, frozen=True):
 
 
 class Exporter:
-    """Exports from one log, as things stand on the current branches."""
+    """Exports from one log, as things stand on the current branches; JSON of a world has all."""
 
     def __init__(self, ports: ExchangePorts) -> None:
         self._ports = ports
@@ -76,7 +76,7 @@ class Exporter:
         with self._ports.log.reading() as reader:
             match form:
                 case "json":
-                    file = export_world(reader, world_id, title, self._ports.files)
+                    file = export_world(self._ports.log, reader, world_id, title, self._ports.files)
                     return _named(title, "json", _JSON, encode_file(file))
                 case "chat":
                     chat = _write_chat(reader, world_id, world)
@@ -160,11 +160,10 @@ def _messages(reader: Reader, world_id: str) -> Iterator[tuple[StoryMessage, str
 def _line(world: World, message: StoryMessage, said_at: str) -> WrittenLine:
     versions = tuple(one.text for one in message.versions)
     ids = [one.version_id for one in message.versions]
-    is_user = message.speaker == PLAYER
-    others = "Narrator" if message.speaker == NARRATOR else world.cast.get(message.speaker, "")
+    name = "Narrator" if message.speaker == NARRATOR else world.name_of(message.speaker)
     return WrittenLine(
-        world.player_name if is_user else others,
-        is_user,
+        name,
+        message.speaker == PLAYER,
         message.text,
         versions if len(versions) > 1 or said_at else (),
         ids.index(message.chosen) if message.chosen in ids else 0,

@@ -13,7 +13,7 @@ from everloop.worlds.exchange.formats.json_text import JsonObject, decode_object
 from everloop.worlds.exchange.formats.lorebooks import book_form
 from everloop.worlds.exchange.imports import SourceKind, digest_of
 from everloop.worlds.exchange.settings import ExchangeLimits
-from everloop.worlds.exchange.world_file import FORMAT
+from everloop.worlds.exchange.world_json.file_format import FORMAT
 
 USER_FOLDERS: Final = ("characters", "chats", "groups", "group chats", "worlds")
 

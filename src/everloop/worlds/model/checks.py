@@ -84,10 +84,8 @@ def require_people(world: World, people: Iterable[str]) -> tuple[str, ...]:
 
 
 def display_name(world: World, who: str) -> str:
-    """How someone is called."""
-    if who == PLAYER:
-        return world.player_name
-    return "The narrator" if who == NARRATOR else world.cast.get(who, who)
+    """How someone is called who is or was in the world."""
+    return "The narrator" if who == NARRATOR else world.name_of(who) or who
 
 
 def clean_line(text: str, what: str, most: int = LINE_MAX) -> str:

@@ -170,7 +170,7 @@ def leave_cast(known: World | None, command: c.LeaveCast, asking: DecisionContex
                 command.next_scene_id,
                 scene.place_id,
                 rest,
-                scene.premise,
+                scene.premise if set(rest) <= set(scene.premise_known_to) else "",
                 scene.weather,
             )
         )

@@ -1,5 +1,6 @@
 """Deciders of the story: events with their props, plot threads, time and lore."""
 
+from collections.abc import Collection
 from datetime import timedelta
 
 from everloop.errors import Conflict, Invalid, NotFound
@@ -286,15 +287,23 @@ def remember_offstage(
 
 def set_lore_entry(known: Lore | None, command: c.SetLoreEntry, _: DecisionContext) -> list[Draft]:
     """Add a lore entry, or change it."""
-    entries, entry = (known or Lore()).entries, command.entry
+    check_lore_entry(command.entry, (known or Lore()).entries)
+    return [Draft(s.LoreEntrySet(command.world_id, command.entry), command.because)]
+
+
+def check_lore_entry(entry: s.LoreEntry, known: Collection[str]) -> None:
+    """Check that a world with these entries can have another, or another text of one of them.
+
+    Raises:
+        Rejected: there are too many, or it is too long.
+    """
     require_line(entry.entry_id, "a lore entry's id", NAME_MAX)
-    if entry.entry_id not in entries and len(entries) >= LORE_MAX:
+    if entry.entry_id not in known and len(known) >= LORE_MAX:
         raise Conflict(f"a world has at most {LORE_MAX:,} lore entries", hint="Remove some.")
     if len(entry.content) > LORE_CONTENT_MAX:
         raise Invalid(
             f"a lore entry has at most {LORE_CONTENT_MAX:,} characters", hint="Split it up."
         )
-    return [Draft(s.LoreEntrySet(command.world_id, entry), command.because)]
 
 
 def remove_lore_entry(

@@ -38,7 +38,10 @@ class Character(msgspec.Struct, frozen=True):
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """The open scene. `position` is where it was opened."""
+    """The open scene. `position` is where it was opened.
+
+    `premise_known_to` were there when it was said what is going on.
+    """
 
     scene_id: str
     place_id: str
@@ -46,6 +49,7 @@ class Scene(msgspec.Struct, frozen=True):
     position: int
     premise: str = ""
     weather: str = ""
+    premise_known_to: tuple[str, ...] = ()
 
     @property
     def is_meanwhile(self) -> bool:
@@ -128,11 +132,18 @@ class World(msgspec.Struct, frozen=True):
     closed_plots: frozenset[str] = frozenset()
     turn: OpenTurn | None = None
     newest: NewestMessage | None = None
+    former: dict[str, str] = {}
 
     @property
     def people(self) -> tuple[str, ...]:
         """Everyone who can be in a scene: the player and the cast."""
         return (PLAYER, *self.cast)
+
+    def name_of(self, who: str) -> str:
+        """The name of someone who is or was in the cast; empty for anyone else."""
+        if who == PLAYER:
+            return self.player_name
+        return self.cast.get(who) or self.former.get(who, "")
 
     def edge(self, source: str, target: str) -> Edge:
         """What one feels towards another; neutral where nothing is recorded."""
@@ -208,6 +219,7 @@ def _cast_left(known: World, left: e.CastLeft, _: int) -> Changes:
     gone = left.character_id
     return {
         "cast": _without(known.cast, gone),
+        "former": {**known.former, gone: known.cast.get(gone, gone)},
         "activities": _without(known.activities, gone),
         "conditions": _without(known.conditions, gone),
         "group": "",
@@ -222,6 +234,7 @@ def _scene_opened(known: World, opened: e.SceneOpened, position: int) -> Changes
         position,
         opened.premise,
         opened.weather,
+        opened.present,
     )
     kept = {
         who: msgspec.structs.replace(activity, where="")
@@ -250,8 +263,12 @@ def _presence_changed(known: World, changed: e.PresenceChanged, _: int) -> Chang
 def _scene_described(known: World, told: e.SceneDescribed, _: int) -> Changes:
     if known.scene is None:
         return {}
-    scene = msgspec.structs.replace(known.scene, premise=told.premise, weather=told.weather)
-    return {"scene": scene}
+    scene = known.scene
+    heard_by = scene.premise_known_to if told.premise == scene.premise else scene.present
+    described = msgspec.structs.replace(
+        scene, premise=told.premise, weather=told.weather, premise_known_to=heard_by
+    )
+    return {"scene": described}
 
 
 def _edge_shifted(known: World, shifted: e.EdgeShifted, _: int) -> Changes:
@@ -500,7 +517,7 @@ CHANGES: Final[dict[type[Event], Change]] = {
 }
 
 CHARACTER: Final = Fold("worlds.character", Character, evolve_character)
-WORLD: Final = Fold("worlds.world", World, evolve)
+WORLD: Final = Fold("worlds.world", World, evolve, version=2)
 LORE: Final = Fold("worlds.lore", Lore, evolve_lore)
 
 

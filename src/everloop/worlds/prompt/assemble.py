@@ -155,7 +155,7 @@ def _limit_own(
 def _line(view: PointOfView, message: StoryMessage, text: str) -> str:
     if message.speaker == view.who:
         return text
-    name = view.names.get(message.speaker) or view.world.cast.get(message.speaker, "Narrator")
+    name = view.world.name_of(message.speaker) or "Narrator"
     return f"{name}: {text}"
 
 

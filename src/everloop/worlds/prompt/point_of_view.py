@@ -15,7 +15,7 @@ from everloop.log import Reader
 from everloop.worlds.model import events as e
 from everloop.worlds.model import story_events as s
 from everloop.worlds.model.state import Plot, Scene, StoryEvent, World
-from everloop.worlds.model.values import NARRATOR, PLAYER, Activity, Condition, Edge
+from everloop.worlds.model.values import NARRATOR, Activity, Condition, Edge
 from everloop.worlds.queries import (
     StoryMessage,
     count_messages,
@@ -92,7 +92,7 @@ def point_of_view(  # noqa: PLR0913 - the last two are named and optional
         names={each: _name(world, each) for each in scene.present},
         messages=tuple(message for _, message in numbered),
         numbers=tuple(number for number, _ in numbered),
-        premise=scene.premise if _were_there(reader, world_id, scene.scene_id, viewers) else "",
+        premise=scene.premise if _all(viewers, scene.premise_known_to) else "",
         activities={each: _seen(world, each, who) for each in scene.present},
         condition=world.conditions.get(who, Condition()),
         edges={each: world.edge(who, each) for each in scene.present if each != who},
@@ -118,7 +118,7 @@ def _all(viewers: Iterable[str], known_to: Iterable[str]) -> bool:
 def _name(world: World, who: str) -> str:
     if who == NARRATOR:
         return "the narrator"
-    return world.player_name if who == PLAYER else world.cast.get(who, who)
+    return world.name_of(who) or who
 
 
 def _dialogue(

@@ -12,6 +12,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from tests.interfaces.http.serving import Served, served
+from tests.worlds.exchange.samples import V2, png_card
 
 from everloop.access import credentials
 from everloop.access.commands import PairDevice, RevokeDevice
@@ -175,12 +176,32 @@ def test_a_ticket_opens_files_and_exports_together_with_its_cookie_for_a_day(
         ticket = client.get("/api/session").json()["ticket"]
         kept = client.put("/api/files", params={"name": "a.png"}, content=b"picture").json()
         cookie = {"cookie": f"{server.cookie_name}={known.cookie}"}
-        for path in (f"/api/files/{kept['digest']}", "/api/export?format=jsonl"):
+        card = {"name": "ada.png"}
+        ada = client.post(
+            "/api/world-imports", params=card, content=png_card({"chara": V2})
+        ).json()["characters"][0]
+        world = {
+            "title": "Summer",
+            "player_name": "Robin",
+            "place": "The café",
+            "characters": [ada],
+        }
+        begun = {**world, "clock": "2026-05-01T18:00", "request_id": ""}
+        opened = client.post("/api/worlds", json=begun).json()
+        at = f"/api/worlds/{opened['world_id']}"
+        for path in (
+            f"/api/files/{kept['digest']}",
+            "/api/export?format=jsonl",
+            f"/api/characters/{ada}/portrait?of=1",
+            f"/api/characters/{ada}/export",
+            f"{at}/export?format=json",
+            f"{at}/scenes/{opened['scene']['scene_id']}/export",
+        ):
             asked = httpx.URL(path).copy_merge_params({"ticket": ticket})
             assert link.get(asked, headers=cookie).status_code == 200
             assert link.get(asked).status_code == 401
             assert link.get(path, headers=cookie).status_code == 401
-        for path in ("/api/threads", "/api/session", "/openapi.json"):
+        for path in ("/api/threads", "/api/session", "/openapi.json", at, "/api/characters"):
             assert link.get(path, params={"ticket": ticket}, headers=cookie).status_code == 401
         server.stage.clock.tick(days=2)
         assert link.get(asked, headers=cookie).status_code == 401

@@ -3822,6 +3822,18 @@ export interface components {
             tokens_out: number;
         };
         /**
+         * CastMemberOut
+         * @description Someone of a world's cast. `portrait` is the address of a picture, or empty.
+         */
+        CastMemberOut: {
+            /** Name */
+            name: string;
+            /** Portrait */
+            portrait: string;
+            /** Who */
+            who: string;
+        };
+        /**
          * CastQuestionOut
          * @description A group with more characters than a world has room for.
          */
@@ -8243,6 +8255,8 @@ export interface components {
         WorldLineOut: {
             /** Archived */
             archived: boolean;
+            /** Cast */
+            cast: components["schemas"]["CastMemberOut"][];
             /** Player Name */
             player_name: string;
             /**

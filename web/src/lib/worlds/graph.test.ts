@@ -8,7 +8,7 @@ const people = [
 ];
 
 test('three people have six arrows, each with its own path', () => {
-	const arrows = placeArrows(placeNodes(people), {});
+	const arrows = placeArrows(placeNodes(people, () => 1), {});
 	expect(arrows.map((one) => one.key)).toEqual(['you>a', 'you>b', 'a>you', 'a>b', 'b>you', 'b>a']);
 	expect(new Set(arrows.map((one) => one.path)).size).toBe(6);
 });
@@ -22,7 +22,7 @@ test('affinity is width and trust is colour', () => {
 
 test('an arrow shows the edge in its own direction', () => {
 	const edge = { affinity: 12, trust: -3, summary: 'Wary.', facts: [] };
-	const arrows = placeArrows(placeNodes(people), { 'a>you': edge });
+	const arrows = placeArrows(placeNodes(people, () => 1), { 'a>you': edge });
 	expect(arrows.find((one) => one.key === 'a>you')?.edge).toEqual(edge);
 	expect(arrows.find((one) => one.key === 'you>a')?.edge.affinity).toBe(0);
 });

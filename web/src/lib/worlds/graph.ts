@@ -11,14 +11,13 @@ export const NODE_RADIUS = 30;
 const BEND = 26; // how far an arrow bends away from the straight line, so that both directions are seen
 const WIDTH_MIN = 1.5;
 const WIDTH_MAX = 9;
-const HUES = [1, 2, 3];
 
 /** People on a circle, the first on top; two stand beside each other. */
-export function placeNodes(people: { who: string; name: string }[]): GraphNode[] {
+export function placeNodes(people: { who: string; name: string }[], hue: (who: string) => number): GraphNode[] {
 	const start = people.length === 2 ? Math.PI : -Math.PI / 2;
 	return people.map((one, index) => {
 		const angle = start + (index * 2 * Math.PI) / Math.max(1, people.length);
-		return { ...one, hue: HUES[index % HUES.length] ?? 1, x: CENTRE + RADIUS * Math.cos(angle), y: CENTRE + RADIUS * Math.sin(angle) };
+		return { ...one, hue: hue(one.who), x: CENTRE + RADIUS * Math.cos(angle), y: CENTRE + RADIUS * Math.sin(angle) };
 	});
 }
 

@@ -37,6 +37,14 @@ class CharacterOut(BaseModel):
     since: datetime
 
 
+class CastMemberOut(ResponseBody):
+    """Someone of a world's cast. `portrait` is the address of a picture, or empty."""
+
+    who: str
+    name: str
+    portrait: str
+
+
 class WorldLineOut(ResponseBody):
     """A world in a list."""
 
@@ -45,6 +53,7 @@ class WorldLineOut(ResponseBody):
     player_name: str
     archived: bool
     since: datetime
+    cast: list[CastMemberOut]
 
 
 class SlotOut(ResponseBody):

@@ -11,6 +11,7 @@ this origin can send. Cookies go to every port of a host name, so one alone open
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -55,7 +56,11 @@ UNAUTHORIZED = 401
 COOKIE_NAME = "everloop_device"
 COOKIES_MAX = 4  # values of our cookie that are looked at; another port may have set more
 KEY_HEADER = b"x-everloop-key"
-TICKET_PATHS = ("/api/files/", "/api/export")  # shown or downloaded by links, without a header
+# Shown or downloaded by links, which send no header.
+TICKET_PATHS = re.compile(
+    r"/api/files/.*|/api/export|/api/characters/[^/]+/(?:portrait|export)"
+    r"|/api/worlds/[^/]+/(?:scenes/[^/]+/)?export"
+)
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'{scripts}; style-src 'self' 'unsafe-inline';"
     " font-src 'self'; img-src 'self' data: blob:; connect-src 'self'; manifest-src 'self';"
@@ -220,7 +225,7 @@ def cookie_values(headers: Iterable[tuple[bytes, bytes]], name: str) -> list[str
 
 def _ticket(scope: Scope) -> str:
     """The ticket in the address of a link; empty where links carry none."""
-    if scope.get("method") not in SAFE_METHODS or not scope["path"].startswith(TICKET_PATHS):
+    if scope.get("method") not in SAFE_METHODS or not TICKET_PATHS.fullmatch(scope["path"]):
         return ""
     asked: bytes = scope.get("query_string", b"")
     return parse_qs(asked.decode("latin-1")).get("ticket", [""])[0]

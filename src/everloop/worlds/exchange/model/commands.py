@@ -66,3 +66,10 @@ class ReplayFacts(Command, frozen=True):
 
     world_id: str
     drafts: tuple[Draft, ...]
+
+
+class ReplayLore(Command, frozen=True):
+    """Record the facts about the lore of an exported world as they were."""
+
+    world_id: str
+    drafts: tuple[Draft, ...]

@@ -18,7 +18,8 @@ from everloop.worlds.model.checks import (
     require_scene,
     require_world,
 )
-from everloop.worlds.model.state import Scene, World
+from everloop.worlds.model.decide_story import check_lore_entry
+from everloop.worlds.model.state import Lore, Scene, World
 
 IMPORTS_STREAM: Final = "world-imports"
 NOTES_MAX: Final = 500
@@ -136,6 +137,22 @@ def replay_facts(
             raise Invalid(f"{event.wire} is no fact of this world", hint="Export the world again.")
         if isinstance(event, e.WorldOpened) != (known is None and number == 0):
             raise Invalid("an exported world begins once", hint="Export the world again.")
+    return list(command.drafts)
+
+
+def replay_lore(known: Lore | None, command: c.ReplayLore, asking: DecisionContext) -> list[Draft]:
+    """Record the facts about the lore of an exported world."""
+    _check_actor(asking)
+    entries = set(known.entries) if known else set[str]()
+    for draft in command.drafts:
+        event = draft.event
+        if not isinstance(event, LORE) or event.world_id != command.world_id:
+            raise Invalid(f"{event.wire} is no lore of this world", hint="Export the world again.")
+        if isinstance(event, s.LoreEntrySet):
+            check_lore_entry(event.entry, entries)
+            entries.add(event.entry.entry_id)
+        else:
+            entries.discard(event.entry_id)
     return list(command.drafts)
 
 

@@ -31,6 +31,9 @@ def test_a_chat_is_imported_and_exported_as_a_book(everloop: CommandLine, tmp_pa
     chat.write_bytes(chat_file())
     assert everloop.typed("worlds", "import", str(chat)).code == 0
     assert "evening" in everloop.typed("worlds").out
+    assert CHAT[0]["mes"] in everloop.typed("worlds", "show", "evening").out
+    assert everloop.typed("worlds", "knows", "evening", "Ada").code == 0
+    assert "no world 'morning'" in everloop.typed("worlds", "rewind", "morning", "m1").err
     for form, ending in (("markdown", "md"), ("epub", "epub"), ("chat", "jsonl"), ("json", "json")):
         told = everloop.typed(
             "worlds", "export", "evening", "--format", form, "--to", str(tmp_path)

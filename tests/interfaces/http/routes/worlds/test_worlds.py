@@ -63,7 +63,9 @@ def test_a_world_opens_from_a_form_with_its_first_scene(table: Table) -> None:
     assert world["scene"]["place"]["name"] == "The quay"
     assert world["scene"]["number"] == 1
     assert len(world["edges"]) == 6
-    assert [one["title"] for one in table.client.get("/api/worlds").json()] == ["The harbour"]
+    (listed,) = table.client.get("/api/worlds").json()
+    assert listed["title"] == "The harbour"
+    assert [one["name"] for one in listed["cast"]] == ["Ada", "Ben"]
 
 
 def test_a_third_character_is_refused_with_the_choice_of_whom_to_replace(table: Table) -> None:

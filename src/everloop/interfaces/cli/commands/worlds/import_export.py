@@ -103,7 +103,10 @@ def import_files(session: Session, args: Namespace) -> None:
     with session.open_engine() as engine:
         if args.into:
             choices = ImportChoices(
-                choices.casts, choices.player_name, choices.owner_lore, _world(engine, args.into)
+                choices.casts,
+                choices.player_name,
+                choices.owner_lore,
+                find_world(engine, args.into),
             )
         jobs = WorldImportJobs(engine, session.settings.exchange)
         with session.progress("importing, in bytes") as progress:
@@ -188,7 +191,7 @@ def _export(engine: Engine, args: Namespace) -> ExportedFile:
         }
         books = {each: b.book_id for b in list_lorebooks(reader) for each in (b.name, b.book_id)}
     try:
-        world_id = _world(engine, args.what)
+        world_id = find_world(engine, args.what)
     except NotFound:
         if args.what in characters and form in ("png", "json", "charx", "everloop"):
             return exports.character(characters[args.what], form)
@@ -203,7 +206,12 @@ def _export(engine: Engine, args: Namespace) -> ExportedFile:
     return exports.world(world_id, world, form)
 
 
-def _world(engine: Engine, named: str) -> str:
+def find_world(engine: Engine, named: str) -> str:
+    """The id of the world with this id or title.
+
+    Raises:
+        NotFound: there is none, or several have the title.
+    """
     with engine.reading() as reader:
         found = [
             one.world_id

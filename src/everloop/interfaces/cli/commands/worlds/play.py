@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from everloop.errors import NotFound
 from everloop.interfaces.cli.audience import check_can_read_everything, command_context
+from everloop.interfaces.cli.commands.worlds.import_export import find_world
 from everloop.interfaces.cli.output.screen import DIM, NAME, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.worlds import (
@@ -22,13 +23,14 @@ def show(session: Session, args: Namespace) -> None:
     """Show where a world stands, and the end of its story."""
     with session.open_for_reading() as engine:
         check_can_read_everything(session, engine)
-        world = engine.worlds.world(args.world)
+        world_id = find_world(engine, args.world)
+        world = engine.worlds.world(world_id)
         with engine.reading() as reader:
-            said = story_messages(reader, args.world, limit=args.limit)
-            names = names_in(reader, args.world, world)
+            said = story_messages(reader, world_id, limit=args.limit)
+            names = names_in(reader, world_id, world)
     place = world.places.get(world.scene.place_id) if world.scene else None
     document = {
-        "world_id": args.world,
+        "world_id": world_id,
         "title": world.title,
         "clock": world.clock,
         "place": place.name if place else "",
@@ -64,7 +66,8 @@ def style_of(world: World) -> tuple[str, str]:
 def say(session: Session, args: Namespace) -> None:
     """Say a line in the open scene, and request the reply."""
     with session.open_engine() as engine:
-        done = engine.worlds.say(args.world, Line(args.text), command_context(session))
+        world_id = find_world(engine, args.world)
+        done = engine.worlds.say(world_id, Line(args.text), command_context(session))
 
     def draw(screen: Screen) -> None:
         screen.paragraph("Said: ", (done.written or "an aside", NAME))
@@ -76,7 +79,8 @@ def say(session: Session, args: Namespace) -> None:
 def rewind(session: Session, args: Namespace) -> None:
     """Go back to just before a line. The story so far stays on its own branch."""
     with session.open_engine() as engine:
-        position = engine.worlds.rewind(args.world, args.message, command_context(session))
+        world_id = find_world(engine, args.world)
+        position = engine.worlds.rewind(world_id, args.message, command_context(session))
 
     def draw(screen: Screen) -> None:
         screen.paragraph("Rewound to before ", (args.message, NAME), ".")
@@ -89,12 +93,13 @@ def knows(session: Session, args: Namespace) -> None:
     """Show what someone of a world knows, and nothing that they missed."""
     with session.open_for_reading() as engine:
         check_can_read_everything(session, engine)
-        world = engine.worlds.world(args.world)
+        world_id = find_world(engine, args.world)
+        world = engine.worlds.world(world_id)
         with engine.reading() as reader:
-            names = names_in(reader, args.world, world)
+            names = names_in(reader, world_id, world)
             who = _find(names, args.name)
-            course = course_of(reader, args.world, world)
-            found = without_missed(knowledge_of(reader, args.world, world, course, who))
+            course = course_of(reader, world_id, world)
+            found = without_missed(knowledge_of(reader, world_id, world, course, who))
 
     session.print_result(found, lambda screen: _draw_knowledge(screen, found, names))
 

@@ -9,9 +9,20 @@ from pydantic import Field
 from everloop.interfaces.http.dependencies import Deps
 from everloop.interfaces.http.errors import ERROR_RESPONSES
 from everloop.interfaces.http.routes.worlds.idempotency import PlayerDep, RemoverDep
-from everloop.interfaces.http.routes.worlds.responses import carry_out, portrait_of, world_out
+from everloop.interfaces.http.routes.worlds.responses import (
+    carry_out,
+    portrait_of,
+    portraits,
+    world_out,
+)
 from everloop.interfaces.http.schemas.request import EMPTY_BODY, Body
-from everloop.interfaces.http.schemas.worlds import CharacterOut, SheetOut, WorldLineOut, WorldOut
+from everloop.interfaces.http.schemas.worlds import (
+    CastMemberOut,
+    CharacterOut,
+    SheetOut,
+    WorldLineOut,
+    WorldOut,
+)
 from everloop.worlds import (
     CharacterEntry,
     CharacterSheet,
@@ -119,7 +130,22 @@ def restore(character_id: str, deps: Deps, by: PlayerDep, _: Body = EMPTY_BODY) 
 def worlds(deps: Deps, archived: bool = False) -> list[WorldLineOut]:
     """The worlds, newest first."""
     with deps.engine.reading() as reader:
-        return [WorldLineOut.model_validate(one) for one in list_worlds(reader, archived=archived)]
+        found = list_worlds(reader, archived=archived)
+        pictures = portraits(reader)
+    return [
+        WorldLineOut(
+            world_id=one.world_id,
+            title=one.title,
+            player_name=one.player_name,
+            archived=one.archived,
+            since=one.since,
+            cast=[
+                CastMemberOut(who=who, name=name, portrait=pictures.get(who, ""))
+                for who, name in deps.engine.worlds.world(one.world_id).cast.items()
+            ],
+        )
+        for one in found
+    ]
 
 
 @router.post("/worlds", status_code=201)

@@ -14,7 +14,7 @@ from everloop.interfaces.http.schemas.worlds import (
     WorldOut,
     WorldTurnOut,
 )
-from everloop.log import Command, Context, Receipt, step_request_id
+from everloop.log import Command, Context, Reader, Receipt, step_request_id
 from everloop.worlds import (
     PLAYER,
     Activity,
@@ -40,10 +40,7 @@ def world_out(deps: Dependencies, world_id: str, branch: str | None = None) -> W
     world = engine.worlds.world(world_id, branch)
     with engine.reading(branch=branch) as reader:
         names = names_in(reader, world_id, world)
-        pictures = {
-            one.character_id: portrait_of(one.sheet.portrait, one.character_id)
-            for one in list_characters(reader, removed=True)
-        }
+        pictures = portraits(reader)
         scenes = len(timeline(reader, world_id, ("scene_opened",)))
     return WorldOut(
         world_id=world_id,
@@ -81,6 +78,14 @@ def world_out(deps: Dependencies, world_id: str, branch: str | None = None) -> W
         newest=world.newest.message_id if world.newest else "",
         elision_minutes_max=engine.worlds.settings.elision_minutes_max,
     )
+
+
+def portraits(reader: Reader) -> dict[str, str]:
+    """The addresses of the pictures of all characters."""
+    return {
+        one.character_id: portrait_of(one.sheet.portrait, one.character_id)
+        for one in list_characters(reader, removed=True)
+    }
 
 
 def portrait_of(portrait: str, character_id: str) -> str:

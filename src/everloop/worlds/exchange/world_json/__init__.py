@@ -1,0 +1,1 @@
+"""Our own JSON of worlds, scenes and characters: its format, and writing it."""
