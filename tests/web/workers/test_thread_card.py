@@ -16,8 +16,9 @@ from everloop.testing.model import Script
 
 pytestmark = pytest.mark.xdist_group("pages")
 
-TITLE = "Fix the flaky login test"
-PROPOSED = ToolCall("c1", "propose_task", {"title": TITLE, "brief": "Wait for the clock."})
+TITLE = "Fix the flaky login test #12"
+BRIEF = "Wait for the \u202eclock, and stop after that."
+PROPOSED = ToolCall("c1", "propose_task", {"title": TITLE, "brief": BRIEF})
 WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/140.0 Safari/537.36"
 
 
@@ -28,7 +29,7 @@ def size(request: pytest.FixtureRequest) -> str:
 
 
 def answer_on_the_page_of_the_task(page: Page) -> None:
-    """Answer the form, approve the plan, allow the command and let the agent finish."""
+    """Answer the form, approve the plan and allow the command."""
     form = page.locator("[data-kind=question]")
     form.get_by_text("Only the flaky one").click()
     form.get_by_text("login.py", exact=True).click()
@@ -36,20 +37,29 @@ def answer_on_the_page_of_the_task(page: Page) -> None:
     form.get_by_role("button", name="Send").click()
     page.locator("[data-kind=plan_review]").get_by_role("button", name="Approve").click()
     page.locator("[data-kind=approval]").get_by_role("button", name="Allow").click()
-    page.get_by_label("Message to the agent").fill("Now stop")
-    page.get_by_role("button", name="Send").click()
-    expect(page.get_by_text("Done", exact=True).first).to_be_visible()
+    expect(page.get_by_role("log")).to_contain_text("Allowed, so I go on.")
+
+
+def route_a_message(page: Page, screenshot: Screenshot) -> None:
+    """Write something about the task in the thread, and send it there with one tap."""
+    say(page, "#12: stop the flaky login test")
+    card = page.get_by_role("article", name="Is this for a running task?")
+    screenshot(page, "thread-routing")
+    card.get_by_role("button", name=f"Send to task: {TITLE}").click()
+    expect(card).to_have_count(0)
 
 
 def test_a_task_is_started_on_its_card_and_its_result_comes_to_the_thread(
     tmp_path: Path, visit: Visit, screenshot: Screenshot
 ) -> None:
-    answers: list[Script] = [[PROPOSED], "I propose a task."]
+    answers: list[Script] = [[PROPOSED], "I propose a task.", "Noted."]
     with start_server(tmp_path / "home", answers, runners=[ScriptedRunner()]) as server:
         page = visit(server.link())
         say(page, "Fix the flaky login test")
         card = page.get_by_role("article", name=f"Task: {TITLE}")
         expect(card).to_contain_text("Proposed task")
+        expect(card).to_contain_text(r"Wait for the \u{202e}clock")
+        expect(card).to_contain_text("In an empty folder of its own")
         screenshot(page, "thread-card-proposed")
         card.get_by_role("button", name="Start", exact=True).click()
         expect(card).to_contain_text("Waiting for you")
@@ -57,6 +67,7 @@ def test_a_task_is_started_on_its_card_and_its_result_comes_to_the_thread(
         card.get_by_role("link", name="Answer").click()
         answer_on_the_page_of_the_task(page)
         page.get_by_role("link", name="Thread").click()
+        route_a_message(page, screenshot)
         expect(card).to_contain_text("Done")
         report = page.get_by_text(f"The task “{TITLE}” is done.")
         expect(report).to_have_count(1)
