@@ -38,6 +38,8 @@ class NotificationTask(BackgroundTask):
 
     def tick(self) -> None:
         """Announce what is new, and send the digest if its time has come."""
+        if self._mailer is None and not self._service.has_channel:
+            return
         seen, now_us = self._inbox.overview(), self._clock.now_us()
         postponed = self._postponed()
         for request in (*seen.needs_you, *seen.failed, *seen.finished):

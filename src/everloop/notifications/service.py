@@ -60,6 +60,11 @@ class NotificationService:
         """The key by which browsers know this server; empty if push cannot be sent."""
         return self._push.public_key
 
+    @property
+    def has_channel(self) -> bool:
+        """Whether anybody would be told of a new request."""
+        return self._webhook is not None or bool(self.state().subscriptions)
+
     def state(self) -> NotificationState:
         """The subscriptions and the newest deliveries."""
         return load_notifications(self._log)

@@ -161,7 +161,7 @@ def when_work_finished_ask_for_review(reader: Reader, fact: Fact) -> list[RaiseR
     spec = proposed.spec if proposed else TaskSpec("")
     title = f"Review: {_title(reader, asked.task_id)}"
     body = claim_and_verdict(reader, asked.task_id)
-    choices = REVIEW if spec.workspace.kind == "worktree" else REVIEW_PLAIN
+    choices: Sequence[Choice] = REVIEW if spec.workspace.kind == "worktree" else REVIEW_PLAIN
     if spec.runner == "command":  # it reads no feedback
         choices = tuple(AGAIN if one.value == "revise" else one for one in choices)
     return [_raise(fact, asked.request_id, "review", title, body, choices)]

@@ -218,19 +218,14 @@ def _without_inner(path: Path) -> list[str]:
 
 def _diff_of_inner(path: Path, inner: Path) -> str:
     """All files of an inner repository, as new ones."""
-    files = sorted(
-        Path(folder, name).relative_to(path)
-        for folder, names, found in os.walk(path / inner)
-        if not _leave_out_git(names)
-        for name in found
-        if name != ".git"
-    )
+    files: list[str] = []
+    for folder, names, found in os.walk(path / inner):
+        names[:] = sorted(one for one in names if one != ".git")
+        files += [
+            os.path.relpath(f"{folder}/{one}", path) for one in sorted(found) if one != ".git"
+        ]
     words = ("diff", "--no-index", "--no-ext-diff", "--no-textconv", "--", os.devnull)
-    return "".join(_git(path, *words, str(one), check=False) for one in files[:INNER_FILES_SHOWN])
-
-
-def _leave_out_git(names: list[str]) -> None:
-    names[:] = [one for one in names if one != ".git"]
+    return "".join(_git(path, *words, one, check=False) for one in files[:INNER_FILES_SHOWN])
 
 
 def _ignored_files(path: Path) -> list[Path]:
