@@ -92,7 +92,7 @@ class Shim:
             code, self._reason = NOT_STARTED, f"cannot be run: {problem.strerror}"
         self._end_descendants(0.0)
         digest = output.close()
-        ended = {
+        ended: dict[str, object] = {
             "exit_code": code,
             "reason": self._reason or "exited",
             "output_digest": digest,
