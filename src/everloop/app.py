@@ -49,6 +49,7 @@ from everloop.memory.settings import MemorySettings
 from everloop.notifications import NOTIFICATIONS
 from everloop.ports import Model, World
 from everloop.reactions.lesson_requests import LESSON_REQUESTS
+from everloop.reactions.stale_lessons import STALE_LESSONS
 from everloop.reactions.task_lessons import TASK_LESSONS
 from everloop.reactions.task_reports import TASK_REPORTS
 from everloop.reactions.task_routing import MESSAGE_ROUTING
@@ -110,6 +111,7 @@ DOMAINS = (
     TASK_ROUTING,
     MESSAGE_ROUTING,
     LESSON_REQUESTS,
+    STALE_LESSONS,
     WORLDS,
     VOICE,
 )

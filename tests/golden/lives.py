@@ -338,6 +338,7 @@ def notify(engine: Engine) -> None:
     """A device that is told, and then no longer."""
     endpoint = "https://push.example.org/a"
     engine.do(Subscribe("dev-1", endpoint, "key", "secret", ("needs_you",)), by=USER)
-    went = RecordDelivery("dev-1", "r1", "approval", "delivered", 201)
-    engine.do(went, by=ENGINE)
+    limited = RecordDelivery("dev-1", "r1", "approval", "limited", 429, attempts_max=3)
+    engine.do(limited, by=ENGINE)
+    engine.do(RecordDelivery("dev-1", "r1", "approval", "delivered", 201), by=ENGINE)
     engine.do(RemoveSubscription("dev-1"), by=USER)

@@ -212,6 +212,44 @@ def test_a_service_that_asks_to_wait_is_asked_again_after_that_time(rig: Rig) ->
     assert rig.outcomes("phone") == tried
 
 
+@pytest.mark.promise("P-INBOX-5")
+def test_a_push_that_was_limited_is_sent_after_its_time_by_the_next_process(rig: Rig) -> None:
+    rig.subscribe("phone")
+    rig.fake.statuses, rig.fake.retry_after = [429], "3600"
+    rig.ask("r1")
+    rig.task.tick()
+    rig.restart(NotificationSettings())
+    rig.stage.clock.tick(seconds=3_599)
+    rig.task.tick()
+    assert rig.outcomes("phone") == [("r1", "limited", 429)]
+    rig.stage.clock.tick(seconds=2)
+    for _ in range(2):
+        rig.restart(NotificationSettings())
+        rig.task.tick()
+    assert rig.outcomes("phone") == [("r1", "limited", 429), ("r1", "delivered", 201)]
+
+
+def test_attempts_before_a_restart_count(rig: Rig) -> None:
+    rig.subscribe("phone")
+    rig.fake.statuses = [500] * 9
+    rig.ask("r1")
+    for _ in range(6):
+        rig.restart(NotificationSettings(attempts_max=3))
+        rig.task.tick()
+        rig.stage.clock.tick(minutes=2)
+    assert rig.outcomes("phone") == [("r1", "failed", 500)] * 3
+
+
+def test_a_push_is_sent_once_also_if_hundreds_came_after_it(rig: Rig) -> None:
+    rig.subscribe("phone")
+    for number in range(130):
+        rig.ask(f"r{number}")
+    rig.task.tick()
+    rig.restart(NotificationSettings())
+    rig.task.tick()
+    assert len(rig.fake.got) == 130
+
+
 def test_a_device_that_was_signed_out_is_told_nothing(rig: Rig) -> None:
     rig.subscribe("phone")
     rig.signed_out.add("phone")

@@ -7,8 +7,18 @@ from typing import Literal
 import pytest
 
 from everloop.app import ENGINE, USER, Engine
-from everloop.lessons.model.commands import ActivateLesson, PromoteLesson, ProposeLesson
-from everloop.log import Context
+from everloop.errors import Forbidden
+from everloop.inbox import AnswerRequest, RequestView
+from everloop.lessons.model.commands import (
+    ActivateLesson,
+    DiscardLesson,
+    EditLesson,
+    GiveFeedback,
+    PromoteLesson,
+    ProposeLesson,
+    SupersedeLesson,
+)
+from everloop.log import Command, Context
 from everloop.memory.settings import MemorySettings
 from everloop.reactions.stale_lessons import StaleLessonsTask
 from everloop.settings import Settings
@@ -85,6 +95,28 @@ def test_what_the_gate_decided_without_the_user_is_in_the_inbox(engine: Engine) 
     assert len(engine.inbox.overview().needs_you) == 1  # the user was there
 
 
+def stale_lessons(engine: Engine, *names: str, by: Context = AGENT) -> StaleLessonsTask:
+    """Active lessons that nobody has rated for a year, in the order of their age."""
+    for name in names:
+        engine.do(ProposeLesson(name, f"Run the tests of {name}", "Before each commit."), by=by)
+        engine.do(ActivateLesson(name), by=USER)
+        STAGE.clock.tick(minutes=1)
+    STAGE.clock.tick(days=400)
+    return StaleLessonsTask(engine.log, engine, engine.lessons)
+
+
+def asked(engine: Engine) -> list[str]:
+    """The lessons that the inbox asks about."""
+    return [one.subject for one in engine.inbox.overview().needs_you]
+
+
+def choose(engine: Engine, choice: str) -> RequestView:
+    """Answer the one request of the inbox as the user."""
+    (request,) = engine.inbox.overview().needs_you
+    answer = AnswerRequest(request.request_id, choice, request.digest, device="Pixel")
+    return engine.inbox.answer(answer, USER)
+
+
 def test_a_stale_lesson_is_asked_about_once(engine: Engine) -> None:
     engine.do(ProposeLesson("les-1", "Run the tests", "Before each commit."), by=AGENT)
     engine.do(ActivateLesson("les-1"), by=USER)
@@ -96,6 +128,56 @@ def test_a_stale_lesson_is_asked_about_once(engine: Engine) -> None:
         task.look()
     (request,) = engine.inbox.overview().needs_you
     assert (request.kind, "Run the tests" in request.title) == ("stale_lesson", True)
+    assert [one.value for one in request.choices] == ["keep", "discard"]
+
+
+def test_a_stale_lesson_that_is_kept_makes_room_for_the_next(engine: Engine) -> None:
+    task = stale_lessons(engine, "les-1", "les-2")
+    task.look()
+    assert asked(engine) == ["lesson:les-1"]
+    choose(engine, "keep")
+    assert engine.lessons.find("user", "les-1").status == "active"
+    STAGE.clock.tick(days=400)
+    task.look()
+    assert asked(engine) == ["lesson:les-2"]
+
+
+@pytest.mark.parametrize("author", [AGENT, USER])
+def test_a_stale_lesson_is_discarded_by_its_receipt(engine: Engine, author: Context) -> None:
+    stale_lessons(engine, "les-1", by=author).look()
+    receipt = choose(engine, "discard").closing
+    lesson = engine.lessons.find("user", "les-1")
+    assert (lesson.status, receipt and receipt.device) == ("discarded", "Pixel")
+    assert receipt is not None
+    engine.log.retract([receipt.position], reason="slip", actor="user")
+    assert engine.lessons.find("user", "les-1").status == "active"
+
+
+def test_the_engine_discards_no_lesson_without_a_receipt(engine: Engine) -> None:
+    stale_lessons(engine, "les-1")
+    with pytest.raises(Forbidden):
+        engine.do(DiscardLesson("les-1"), by=ENGINE)
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        (GiveFeedback("les-1", helpful=True, signal_id="s1"), []),
+        (DiscardLesson("les-1", force=True), []),
+        (EditLesson("les-1", body="Before each push."), ["lesson:les-1"]),
+        (SupersedeLesson("les-1", by="les-2", force=True), []),
+    ],
+)
+def test_the_question_about_a_lesson_goes_when_the_lesson_has_changed(
+    engine: Engine, change: Command, again: list[str]
+) -> None:
+    task = stale_lessons(engine, "les-1")
+    engine.do(ProposeLesson("les-2", "Run them", "Always."), by=USER)
+    task.look()
+    engine.do(change, by=USER)
+    assert asked(engine) == []
+    task.look()
+    assert asked(engine) == again
 
 
 def test_what_a_worker_spends_is_booked_with_all_other_usage(engine: Engine) -> None:

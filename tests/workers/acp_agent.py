@@ -91,8 +91,8 @@ class ScriptedAgent:
         match step:
             case {"say": text}:
                 await self._say(session, text)
-            case {"run": command}:
-                await self._run(session, command)
+            case {"run": command, **more}:
+                await self._run(session, command, more.get("name", ""))
             case {"ask": form}:
                 await self._ask(session, form)
             case {"cost": amount}:
@@ -117,10 +117,10 @@ class ScriptedAgent:
         update = acp.update_agent_message_text(text)
         await self._client.session_update(session_id=session, update=update)
 
-    async def _run(self, session: str, command: str) -> None:
+    async def _run(self, session: str, command: str, name: str) -> None:
         """Ask for permission and run a command; without it, run nothing."""
         self._calls += 1
-        name = f"call-{os.getpid()}-{self._calls}"
+        name = name or f"call-{os.getpid()}-{self._calls}"
         start = acp.start_tool_call(name, "Shell", kind="execute", raw_input={"command": command})
         await self._client.session_update(session_id=session, update=start)
         call = schema.ToolCallUpdate(

@@ -104,6 +104,23 @@ def test_an_acp_agents_denied_call_does_not_run(tmp_path: Path) -> None:
         assert not (tmp_path / "home" / "workers" / "work" / name / "made.txt").exists()
 
 
+@pytest.mark.parametrize("second", ["rm -r kept", "ls"], ids=["another call", "the same again"])
+def test_an_approval_holds_for_one_call_also_if_the_agent_uses_its_id_again(
+    tmp_path: Path, second: str
+) -> None:
+    calls = [{"run": "ls", "name": "c1"}, {"run": second, "name": "c1"}]
+    with agent(tmp_path, [*calls, {"say": "Done."}]) as work:
+        name = hire(work)
+        work.until(name, "waiting", *ENDED)
+        work.answer("approve")
+        while not (found := work.waiting()):
+            work.scheduler.tick()
+        assert (found[0].kind, f"command: {second}" in found[0].body) == ("approval", True)
+        work.answer("deny")
+        assert work.until(name, *ENDED).state == "done"
+        assert notes(tmp_path)[-2:] == ["permission once", "permission no"]
+
+
 def test_an_acp_agent_changes_nothing_while_it_plans(tmp_path: Path) -> None:
     with agent(tmp_path, [{"run": "touch made.txt"}, {"say": "The plan."}]) as work:
         name = hire(work, plan_first=True)

@@ -154,3 +154,14 @@ def test_a_memory_limit_holds(work: Rig) -> None:
     limits = TaskLimits(memory_bytes_max=200_000_000)
     name = work.start(sys.executable, "-c", "b'x' * 10**9", limits=limits)
     assert "MemoryError" in work.until(name, "failed").reason
+
+
+def test_a_command_whose_check_failed_can_be_run_again_and_is_asked_for_no_changes(
+    work: Rig,
+) -> None:
+    name = work.start("sh", "-c", "echo x >> tries", check=("sh", "-c", "test $(wc -l <tries) = 2"))
+    work.until(name, "review")
+    (request,) = work.waiting()
+    assert [one.value for one in request.choices] == ["keep", "again"]
+    work.answer("again")
+    assert work.until(name, "done", "review").state == "done"

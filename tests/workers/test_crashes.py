@@ -5,13 +5,16 @@ import os
 import signal
 import time
 from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.workers.rig import Rig, rig, survivors
 
+from everloop.adapters.processes.supervisor import SupervisedProcesses
 from everloop.app import ENGINE
-from everloop.workers import Grants
+from everloop.errors import RunnerFailed
+from everloop.workers import Grants, Machine, TaskScheduler
 from everloop.workers.execution.other_nodes import scheduling_claim
 from everloop.workers.model.commands import BeginAttempt, EndAttempt
 
@@ -169,3 +172,31 @@ def test_cancelling_survives_a_restart(work: Rig, tmp_path: Path) -> None:
     work.restart()
     work.until(name, "cancelled")
     assert survivors(tmp_path) == []
+
+
+class BrokenFolders(SupervisedProcesses):
+    """Processes whose output cannot be read for some tasks."""
+
+    broken: tuple[str, ...] = ()
+
+    def read(self, folder: Path, offset: int, limit: int) -> bytes:
+        """Output, unless the disk refuses."""
+        if folder.parent.name in self.broken:
+            raise PermissionError(13, "Permission denied", str(folder))
+        return super().read(folder, offset, limit)
+
+
+def test_a_task_whose_folder_cannot_be_read_holds_up_no_other(work: Rig) -> None:
+    processes = BrokenFolders(work.engine.log.file.path.parent / "workers")
+    machine = Machine(work.runners, processes, work.engine.workspaces)
+    engine, clock = work.engine, work.stage.clock
+    work.scheduler = TaskScheduler(engine.log, engine, clock, machine, work.settings.workers)
+    first, second = (work.start("echo", word) for word in ("one", "two"))
+    processes.broken = (first,)
+    while work.task(second).state != "done":
+        with suppress(RunnerFailed):
+            work.scheduler.tick()
+    assert work.task(first).state == "running"
+    processes.broken = ()
+    work.until(first, "done")
+    assert work.shown(first) == "one\n"

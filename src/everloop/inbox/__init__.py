@@ -31,7 +31,13 @@ if TYPE_CHECKING:
     )
     from everloop.inbox.model.kinds import Kind, Priority
     from everloop.inbox.model.visible_text import written_out
-    from everloop.inbox.queries import ClosingView, InboxOverview, RequestView, open_requests_about
+    from everloop.inbox.queries import (
+        ClosingView,
+        InboxOverview,
+        RequestView,
+        answered_subjects,
+        open_requests_about,
+    )
     from everloop.inbox.service import InboxService
     from everloop.inbox.settings import InboxSettings
 
@@ -60,6 +66,7 @@ __all__ = [
     "RequestWithdrawn",
     "SnoozeRequest",
     "WithdrawRequest",
+    "answered_subjects",
     "open_requests_about",
     "written_out",
 ]

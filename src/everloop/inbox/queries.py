@@ -137,6 +137,11 @@ def open_requests_about(reader: Reader, subject: str) -> list[RequestView]:
     return [one for one in found if one.closing is None]
 
 
+def answered_subjects(reader: Reader, kind: str) -> set[str]:
+    """What the requests of a kind that a person has answered were about."""
+    return {row[0] for row in reader.rows(_ANSWERED, (kind,))}
+
+
 def due_requests(reader: Reader, now_us: int) -> list[str]:
     """The ids of open requests whose time is over."""
     return [row[0] for row in reader.rows(_DUE, (now_us,))]
@@ -250,6 +255,11 @@ ORDER BY r.position DESC LIMIT 1
 _ABOUT = f"""
 SELECT r.position FROM inbox_requests r WHERE r.subject = ? AND {visible("r")} ORDER BY r.position
 """  # noqa: S608 - our own condition
+_ANSWERED = f"""
+SELECT DISTINCT r.subject FROM inbox_requests r
+JOIN inbox_changes c ON c.request_id = r.request_id
+WHERE r.kind = ? AND c.act = 'answered' AND {visible("c")} AND {visible("r")}
+"""  # noqa: S608 - our own conditions
 _DUE = f"""
 SELECT r.request_id FROM inbox_requests r
 WHERE r.closed = 0 AND r.expires_us > 0 AND r.expires_us <= ? AND {visible("r")}

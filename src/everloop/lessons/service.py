@@ -5,7 +5,7 @@ is reported as not found, whatever the operation.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
 import msgspec
@@ -309,11 +309,14 @@ class LessonService:
         """The result of every gate check for these lessons, in this order."""
         return gate_results(reader, lessons, self.settings, self._clock.now())
 
-    def stale_lessons(self, principal: str) -> list[StaleLesson]:
-        """Active lessons with too little feedback, to ask the user about; oldest first."""
+    def stale_lessons(self, principal: str, *, kept: Collection[str] = ()) -> list[StaleLesson]:
+        """Active lessons with too little feedback, to ask the user about; oldest first.
+
+        Those in `kept` are left out.
+        """
         with self.log.reading() as reader:
             who = _asker(reader, principal)
-            return stale_lessons(reader, who, self.settings, self._clock.now())
+            return stale_lessons(reader, who, self.settings, self._clock.now(), kept=kept)
 
     def gate_rules(self) -> GateRulesView:
         """The rules of the gate: in the settings, in the log, and in effect."""

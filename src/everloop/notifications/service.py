@@ -1,6 +1,6 @@
 """Notification service: subscriptions of devices, sending to who wants a request, tests."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import msgspec
 
@@ -21,6 +21,7 @@ from everloop.notifications.settings import NotificationSettings
 ENGINE = Context(actor="engine")
 WEBHOOK = "webhook"
 EMAIL = "email"
+TEST = "test"
 TITLE_MAX = 120
 
 
@@ -59,6 +60,11 @@ class NotificationService:
         """The key by which browsers know this server; empty if push cannot be sent."""
         return self._push.public_key
 
+    @property
+    def has_channel(self) -> bool:
+        """Whether anybody would be told of a new request."""
+        return self._webhook is not None or bool(self.state().subscriptions)
+
     def state(self) -> NotificationState:
         """The subscriptions and the newest deliveries."""
         return load_notifications(self._log)
@@ -94,29 +100,23 @@ class NotificationService:
         to = self.state().subscriptions.get(device_id)
         if to is None:
             raise NotFound("this device gets no push messages", hint="Switch them on first.")
-        message = Message("This is a test", "/inbox", "test", self._settings.needs_you_ttl_s)
-        self._push_to(to, message, "test", (to.position,))
+        message = Message("This is a test", "/inbox", TEST, self._settings.needs_you_ttl_s)
+        self._push_to(to, message, TEST, (to.position,))
         return self.deliveries(device_id)[0]
 
-    def announce(self, request: RequestView, tried: Mapping[str, int]) -> dict[str, Outcome]:
-        """Send a request to every channel that wants it; those in `tried` are not asked again.
-
-        Returns how it went for each channel that was asked now.
-        """
-        message = self.message_of(request)
+    def announce(self, request: RequestView, now_us: int) -> None:
+        """Send a request to every channel that wants it and has not had it, or should again now."""
+        message, name = self.message_of(request), request.request_id
         because = (request.position,)
-        outcomes: dict[str, Outcome] = {}
-        for device_id, to in self.state().subscriptions.items():
+        state = self.state()
+        for device_id, to in state.subscriptions.items():
             if not self._is_known(device_id):
                 signed_out = RemoveSubscription(device_id, "The device was signed out.")
                 self._bus.do(signed_out, by=ENGINE)
-            elif self._wants(to, request) and device_id not in tried:
-                outcomes[device_id] = self._push_to(to, message, request.request_id, because)
-        if self._webhook is not None and WEBHOOK not in tried:
-            outcomes[WEBHOOK] = self._deliver(
-                WEBHOOK, message, request.request_id, because, self._webhook.post
-            )
-        return outcomes
+            elif self._wants(to, request) and not state.waits(device_id, name, now_us):
+                self._push_to(to, message, name, because)
+        if self._webhook is not None and not state.waits(WEBHOOK, name, now_us):
+            self._deliver(WEBHOOK, message, name, because, self._webhook.post)
 
     def _wants(self, to: Subscription, request: RequestView) -> bool:
         """Whether a device subscribed to such requests before this one was raised."""
@@ -157,7 +157,15 @@ class NotificationService:
     ) -> Outcome:
         went = send(message)
         recorded = RecordDelivery(
-            channel, subject, message.kind, went.outcome, went.status, went.detail, because
+            channel,
+            subject,
+            message.kind,
+            went.outcome,
+            went.status,
+            went.detail,
+            because,
+            went.retry_after_s,
+            1 if message.kind == TEST else self._settings.attempts_max,
         )
         self._bus.do(recorded, by=ENGINE)
         return went

@@ -29,7 +29,7 @@ def when_task_done_propose_a_lesson(reader: Reader, fact: Fact) -> list[ProposeL
     asked = [
         (one.position, one.event.text)
         for one in known
-        if isinstance(one.event, PlanRevised | RevisionRequested)
+        if isinstance(one.event, PlanRevised | RevisionRequested) and one.event.text.strip()
     ]
     proposed = next((one.event for one in known if isinstance(one.event, TaskProposed)), None)
     if not asked or not isinstance(proposed, TaskProposed):

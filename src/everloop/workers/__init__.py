@@ -78,7 +78,7 @@ if TYPE_CHECKING:
         network_reach,
     )
     from everloop.workers.model.state import Reply, Task, Verdict
-    from everloop.workers.policies import claim_and_verdict
+    from everloop.workers.policies import claim_and_verdict, task_wishes
     from everloop.workers.queries import TranscriptPart
     from everloop.workers.routing.commands import SuggestRouting
     from everloop.workers.routing.domain import TASK_ROUTING, running_tasks
@@ -184,6 +184,7 @@ __all__ = [
     "network_reach",
     "running_tasks",
     "script_of",
+    "task_wishes",
 ]
 
 __getattr__ = lazy_exports(__name__, __file__)

@@ -64,6 +64,7 @@ REVIEW_PLAIN = (
     Choice("keep", "Accept"),
     Choice("revise", "Ask for changes", needs_text=True),
 )
+AGAIN = Choice("again", "Run it again")
 RETRY = (Choice("retry", "Retry"), Choice("dismiss", "OK"))
 UNCERTAIN = (
     Choice("retry", "Try again", "It may then happen twice."),
@@ -99,21 +100,22 @@ def ask_to_start(fact: Fact, task_id: str, spec: TaskSpec) -> RaiseRequest:
     lines = [f"Runner: {spec.runner}. Workspace: {where} ({spec.workspace.kind})."]
     if spec.check:
         lines.append(f"Check: {shlex.join(spec.check)}")
-    lines += [word for wanted, word in _wishes(spec) if wanted]
+    lines += task_wishes(spec)
     body = f"{what}\n\n" + "\n".join(lines)
     choices = START_PLANNED if spec.plan_first else START
     return _raise(fact, f"{task_id}.proposal", "proposal", spec.title, body, choices)
 
 
-def _wishes(spec: TaskSpec) -> tuple[tuple[bool, str], ...]:
-    """What a task wants besides working in its folder, in words."""
+def task_wishes(spec: TaskSpec) -> list[str]:
+    """What a task wants besides working in its folder, in sentences."""
     grants = spec.grants
-    return (
+    wishes = (
         (grants.network, "It wants to use the network."),
         (grants.sandbox == "off", "It wants to run without a sandbox."),
         (grants.skip_permissions, "It wants to run without asking for permissions."),
         (bool(grants.variables), f"It wants the variables {', '.join(grants.variables)}."),
     )
+    return [sentence for wanted, sentence in wishes if wanted]
 
 
 def when_question_asked_raise_it(reader: Reader, fact: Fact) -> list[RaiseRequest]:
@@ -157,10 +159,12 @@ def when_work_finished_ask_for_review(reader: Reader, fact: Fact) -> list[RaiseR
     asked = fact.event
     assert isinstance(asked, e.ReviewRequested)
     proposed = _proposed(reader, asked.task_id)
-    worktree = proposed is not None and proposed.spec.workspace.kind == "worktree"
+    spec = proposed.spec if proposed else TaskSpec("")
     title = f"Review: {_title(reader, asked.task_id)}"
     body = claim_and_verdict(reader, asked.task_id)
-    choices = REVIEW if worktree else REVIEW_PLAIN
+    choices: Sequence[Choice] = REVIEW if spec.workspace.kind == "worktree" else REVIEW_PLAIN
+    if spec.runner == "command":  # it reads no feedback
+        choices = tuple(AGAIN if one.value == "revise" else one for one in choices)
     return [_raise(fact, asked.request_id, "review", title, body, choices)]
 
 

@@ -147,3 +147,55 @@ def test_a_plain_folder_is_worked_in_as_it_is(work: Rig, tmp_path: Path) -> None
     name = work.start("touch", "here", workspace=place, grants=NO_SANDBOX)
     work.until(name, "done")
     assert (tmp_path / "plain" / "here").exists()
+
+
+@pytest.mark.parametrize("choice", ["merge", "keep", "discard"])
+def test_files_that_git_ignores_outlive_the_worktree(
+    work: Rig, repository: Path, tmp_path: Path, choice: str
+) -> None:
+    script = "echo '*.data' > .gitignore; mkdir -p deep; echo kept > deep/result.data"
+    name = change(work, repository, script)
+    work.answer(choice)
+    done = work.until(name, "done", "review")
+    left = tmp_path / "home" / "workers" / "work" / f"{name}.ignored"
+    assert (done.state, (left / "deep" / "result.data").read_text()) == ("done", "kept\n")
+    assert str(left) in done.reason
+
+
+INNER_COMMIT = "git -C inner commit -qm one"
+OUTER_COMMIT = "git -c advice.addEmbeddedRepo=false add .; git commit -qm two"
+
+
+@pytest.mark.parametrize(
+    "commit",
+    ["true", INNER_COMMIT, f"{INNER_COMMIT}; {OUTER_COMMIT}"],
+    ids=["without a commit", "with a commit", "noted by the worker"],
+)
+def test_a_repository_that_the_worker_made_is_committed_as_files_and_keeps_its_history(
+    work: Rig, repository: Path, tmp_path: Path, commit: str
+) -> None:
+    identity = "export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=A"
+    script = f"""{identity} GIT_COMMITTER_EMAIL=a@b; git init -q inner; echo kept > inner/a.txt
+    git -C inner add .; {commit}"""
+    name = change(work, repository, script)
+    assert "inner/a.txt" in work.engine.workers.diff(name)
+    work.answer("merge")
+    done = work.until(name, "done", "review")
+    assert (done.state, (repository / "inner" / "a.txt").read_text()) == ("done", "kept\n")
+    kept = tmp_path / "home" / "workers" / "work" / f"{name}.ignored" / "inner" / ".git"
+    assert (kept / "HEAD").exists()
+
+
+def test_a_worktree_with_submodules_stays(work: Rig, repository: Path, tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    git(tmp_path, "clone", "--quiet", str(repository), str(inner))
+    allowed = ("-c", "protocol.file.allow=always")
+    git(repository, *allowed, "submodule", "--quiet", "add", str(inner), "inner")
+    git(repository, "commit", "--quiet", "--message", "with a submodule")
+    script = "git -c protocol.file.allow=always submodule -q update --init; echo x > inner/x.txt"
+    name = change(work, repository, script)
+    work.answer("discard")
+    done = work.until(name, "done", "review")
+    left = tmp_path / "home" / "workers" / "work" / name / "inner" / "x.txt"
+    assert (done.state, left.read_text()) == ("done", "x\n"), done.reason
+    assert "has submodules" in done.reason

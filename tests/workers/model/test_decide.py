@@ -189,6 +189,19 @@ def test_what_is_uncertain_is_repeated_only_by_the_user() -> None:
     assert state(*facts, *again).due
 
 
+def test_a_retry_of_an_earlier_failure_repeats_nothing_uncertain() -> None:
+    """A second device may still show the failure of an attempt that was tried again since."""
+    failed = (*RUNNING, FAILED)
+    uncertain = e.TaskLeftUncertain("t1", "t1.uncertain.2", "lost")
+    facts = (*failed, e.TaskRetried("t1", "run"), msgspec.structs.replace(BEGUN, attempt=2))
+    late = c.SettleRequest("t1", "t1.failure.1", "retry")
+    assert kinds(given(TASK, *failed).when(d.settle_request, late)) == ["TaskRetried"]
+    assert given(TASK, *facts, uncertain).when(d.settle_request, late) == []
+    asked = c.SettleRequest("t1", "t1.uncertain.2", "retry")
+    told = given(TASK, *facts, uncertain).when(d.settle_request, asked)
+    assert kinds(told) == ["TaskRetried"]
+
+
 @pytest.mark.promise("P-WORK-4")
 def test_a_running_task_is_cancelled_when_its_attempt_has_ended() -> None:
     asked = given(TASK, *RUNNING).when(d.cancel_task, c.CancelTask("t1"))

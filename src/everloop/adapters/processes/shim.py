@@ -6,21 +6,25 @@ lock while it lives, writes `process.json` before it starts the command, copies 
 whoever comes later can tell from the folder what happened.
 
 It is a subreaper: whatever the command starts, however it detaches, stays below this process.
+
+Most of the time that a task takes to start would go into importing modules here, so there are only
+cheap ones: `json`, `pathlib`, `signal` and `subprocess` cost three times as much as Python itself.
 """
 
 import ctypes
 import hashlib
-import json
+import marshal
 import os
 import resource
 import select
-import signal
-import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+else:  # the same without its enumerations, which cost as much as Python itself
+    import _signal as signal
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 CHUNK = 65_536
@@ -33,8 +37,8 @@ DRAIN_S = 5.0  # how long output may still come once nothing runs any more
 class Output:
     """Keeps the beginning and the end of the output, and the digest of all of it."""
 
-    def __init__(self, path: Path, bytes_max: int) -> None:
-        self._file = path.open("ab", buffering=0)
+    def __init__(self, path: str, bytes_max: int) -> None:
+        self._file = open(path, "ab", buffering=0)  # noqa: SIM115 - closed at the end
         self._head_max, self._tail_max = bytes_max - bytes_max // 4, bytes_max // 4
         self._tail = b""
         self._digest = hashlib.sha256()
@@ -65,53 +69,73 @@ class Output:
 class Shim:
     """One attempt: its command, its time limit, and the signal that ends it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._launch = json.loads((folder / "launch.json").read_text())
+        with open(f"{folder}/launch", "rb") as file:
+            self._launch = marshal.load(file)  # noqa: S302 - the server wrote it for us
+        self._prctl = ctypes.CDLL(None).prctl
         self._reason = ""
         self._began = time.monotonic()
+        self._pid = 0  # of the command
+        self._status: int | None = None  # of the command, once it has ended
 
     def run(self) -> None:
         """Run the command to its end and write down how it ended."""
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        output = Output(self._folder / "output", self._launch["output_bytes_max"])
-        _write(self._folder / "process.json", {"pid": os.getpid()})
+        self._prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        output = Output(f"{self._folder}/output", self._launch["output_bytes_max"])
+        _write(f"{self._folder}/process.json", {"pid": os.getpid()})
         try:
             code = self._supervise(output)
         except OSError as problem:
             code, self._reason = NOT_STARTED, f"cannot be run: {problem.strerror}"
-        _end_descendants(0.0)
+        self._end_descendants(0.0)
         digest = output.close()
-        ended = {
+        ended: dict[str, object] = {
             "exit_code": code,
             "reason": self._reason or "exited",
             "output_digest": digest,
             "output_bytes": output.total,
             "duration_s": time.monotonic() - self._began,
         }
-        _write(self._folder / "exit.json", ended)
+        _write(f"{self._folder}/exit.json", ended)
 
     def _supervise(self, output: Output) -> int:
-        launch = self._launch
-        process = subprocess.Popen(  # noqa: S603 - the user's own command, and no shell reads it
-            launch["argv"],
-            cwd=launch["cwd"],
-            env=launch["env"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=self._limit,
-        )
-        assert process.stdout is not None
-        _write(self._folder / "process.json", {"pid": os.getpid(), "group": process.pid})
-        self._copy(process, process.stdout.fileno(), output)
-        code = process.wait()
+        pipe, write_end = os.pipe()
+        failed, failed_end = os.pipe()
+        self._pid = os.fork()
+        if not self._pid:
+            self._become_command(write_end, failed_end)
+        os.close(write_end)
+        os.close(failed_end)
+        problem = os.read(failed, 16)  # nothing once the command runs
+        os.close(failed)
+        if problem:
+            self._poll(wait=True)
+            raise OSError(int(problem), os.strerror(int(problem)))
+        _write(f"{self._folder}/process.json", {"pid": os.getpid(), "group": self._pid})
+        self._copy(pipe, output)
+        os.close(pipe)
+        code = os.waitstatus_to_exitcode(self._poll(wait=True) or 0)
         return code if code >= 0 else KILLED - code
 
-    def _copy(self, process: "subprocess.Popen[bytes]", pipe: int, output: Output) -> None:
+    def _become_command(self, output: int, failed: int) -> None:
+        """In the new process: become the command, or say why not."""
+        try:
+            os.setsid()
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+            os.chdir(self._launch["cwd"])
+            self._limit()
+            os.execvpe(self._launch["argv"][0], self._launch["argv"], self._launch["env"])  # noqa: S606 - no shell
+        except OSError as problem:
+            os.write(failed, str(problem.errno or 1).encode())
+        finally:
+            os._exit(NOT_STARTED)
+
+    def _copy(self, pipe: int, output: Output) -> None:
         """Copy output until the command has ended and nothing of it holds the pipe any more."""
         ended_at = 0.0
         while True:
@@ -122,12 +146,19 @@ class Shim:
                     return
                 output.add(data)
             if self._reason or self._is_late():
-                _end_descendants(self._launch["grace_s"])
-            if process.poll() is not None:
+                self._end_descendants(float(self._launch["grace_s"]))
+            if self._poll() is not None:
                 ended_at = ended_at or time.monotonic()
-                _end_descendants(0.0)
+                self._end_descendants(0.0)
                 if not ready and time.monotonic() - ended_at > DRAIN_S:
                     return
+
+    def _poll(self, *, wait: bool = False) -> int | None:
+        """The status of the command; None while it runs."""
+        if self._status is None:
+            pid, status = os.waitpid(self._pid, 0 if wait else os.WNOHANG)
+            self._status = status if pid else None
+        return self._status
 
     def _is_late(self) -> bool:
         late = time.monotonic() - self._began > float(self._launch["time_s"])
@@ -140,9 +171,9 @@ class Shim:
 
     def _limit(self) -> None:
         """In the command's process, before it runs: it dies with us, and its limits hold."""
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        self._prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for kind, most in (
             (resource.RLIMIT_AS, self._launch["memory_bytes_max"]),
@@ -151,33 +182,32 @@ class Shim:
             if most:
                 resource.setrlimit(kind, (most, most))
 
+    def _end_descendants(self, grace_s: float) -> None:
+        """End everything below this process: first politely, then for good."""
+        deadline = time.monotonic() + grace_s
+        asked: set[int] = set()
+        while below := _descendants():
+            for pid in below:
+                polite = time.monotonic() < deadline
+                if polite and pid in asked:
+                    continue
+                asked.add(pid)
+                _kill(pid, signal.SIGTERM if polite else signal.SIGKILL)
+            time.sleep(0.01)
+            self._reap_adopted(below)
 
-def _end_descendants(grace_s: float) -> None:
-    """End everything below this process: first politely, then for good."""
-    deadline = time.monotonic() + grace_s
-    asked: set[int] = set()
-    while below := _descendants():
-        for pid in below:
-            polite = time.monotonic() < deadline
-            if polite and pid in asked:
-                continue
-            asked.add(pid)
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGTERM if polite else signal.SIGKILL)
-        time.sleep(0.01)
-        _reap_adopted(below)
-
-
-def _reap_adopted(pids: set[int]) -> None:
-    """Reap children that were adopted; the command itself is reaped by `Popen`."""
-    for pid in pids:
-        with suppress(ChildProcessError, ProcessLookupError):
-            if _parent_and_state(pid) == (os.getpid(), "Z") and pid != _command_pid():
+    def _reap_adopted(self, pids: set[int]) -> None:
+        """Reap children that were adopted; the command itself is reaped by `_poll`."""
+        for pid in pids - {self._pid}:
+            if _parent_and_state(pid) == (os.getpid(), "Z"):
                 os.waitpid(pid, os.WNOHANG)
 
 
-def _command_pid() -> int:
-    return int(json.loads((Path(sys.argv[1]) / "process.json").read_text()).get("group", 0))
+def _kill(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return  # it has ended by itself
 
 
 def _descendants() -> set[int]:
@@ -195,23 +225,38 @@ def _descendants() -> set[int]:
 
 def _parent_and_state(pid: int) -> tuple[int, str] | None:
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        with open(f"/proc/{pid}/stat", errors="replace") as file:
+            text = file.read()
     except OSError:
         return None
     state, parent, *_ = text.rpartition(")")[2].split()
     return int(parent), state
 
 
-def _write(path: Path, value: Mapping[str, object]) -> None:
-    """Write a file whole, or not at all, and durably."""
-    part = path.with_suffix(".part")
-    with part.open("w") as file:
-        file.write(json.dumps(value))
+def _write(path: str, value: dict[str, object]) -> None:
+    """Write a file of JSON whole, or not at all, and durably."""
+    text = ", ".join(f"{_json(key)}: {_json(one)}" for key, one in value.items())
+    part = f"{path}.part"
+    with open(part, "w") as file:
+        file.write(f"{{{text}}}")
         file.flush()
         os.fsync(file.fileno())
-    part.replace(path)
+    os.replace(part, path)
+
+
+def _json(value: object) -> str:
+    """A number or a text as JSON."""
+    if not isinstance(value, str):
+        return repr(value)
+    plain = (one if " " <= one <= "~" and one not in '"\\' else _escaped(one) for one in value)
+    return f'"{"".join(plain)}"'
+
+
+def _escaped(letter: str) -> str:
+    units = letter.encode("utf-16-be", "replace")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
 if __name__ == "__main__":
     os.set_inheritable(int(sys.argv[2]), False)
-    Shim(Path(sys.argv[1])).run()
+    Shim(sys.argv[1]).run()

@@ -7,6 +7,7 @@ which a started process is not locked.
 
 import fcntl
 import json
+import marshal
 import os
 import signal
 import subprocess
@@ -79,7 +80,8 @@ class SupervisedProcesses:
                 (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
             marked = {**launch.env, MARK: str(folder)}
             launch = msgspec.structs.replace(launch, env=marked)
-            (folder / "launch.json").write_bytes(msgspec.json.encode(launch))
+            order = marshal.dumps(msgspec.to_builtins(launch))  # read by the same Python
+            (folder / "launch").write_bytes(order)
             lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

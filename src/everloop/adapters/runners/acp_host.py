@@ -196,9 +196,9 @@ class AcpHost(AgentHost):
         if self._order["skip_permissions"] or self._is_free(tool_call, kind):
             return _select(options, "allow")
         tool = tool_call.title or self._titles.get(tool_call.tool_call_id) or kind
-        emit("approval", id=call_id, tool=str(tool)[:200], text=self._describe(tool_call, tool))
         self._open.add(call_id)
-        reply = await self.wait_for_reply(call_id)
+        shown = self._describe(tool_call, tool)
+        reply = await self.wait_for_approval(call_id, str(tool)[:200], shown)
         self._open.discard(call_id)
         return _select(options, "allow" if reply["choice"] == "approve" else "reject")
 

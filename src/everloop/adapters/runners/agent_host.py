@@ -4,6 +4,7 @@ Runs apart from the server, in the sandbox of its task, with the standard librar
 """
 
 import asyncio
+import hashlib
 import json
 import os
 from contextlib import suppress
@@ -42,6 +43,21 @@ class AgentHost:
         async with self._changed:
             await self._changed.wait_for(lambda: call_id in self._replies)
         return self._replies[call_id]
+
+    async def wait_for_approval(self, call_id: str, tool: str, text: str) -> dict[str, Any]:
+        """Ask for an approval and return the answer, which holds for this one call alone.
+
+        The agent makes up the ids of its calls. One that it uses again is another request.
+        """
+        name = approval_id(call_id, tool, text)
+        answered = self._memory.setdefault("answered", {})
+        count = int(answered.get(name, 0))
+        request = f"{name}.{count + 1}" if count else name
+        emit("approval", id=request, tool=tool, text=text)
+        reply = await self.wait_for_reply(request)
+        answered[name] = count + 1
+        self._remember()
+        return reply
 
     async def listen(self) -> None:
         """Take in answers and messages as the server appends them."""
@@ -91,6 +107,12 @@ class AgentHost:
         part = self._memory_path.with_suffix(".part")
         part.write_text(json.dumps(self._memory))
         part.replace(self._memory_path)
+
+
+def approval_id(call_id: str, tool: str, text: str) -> str:
+    """The id of a request for approval: of the call, and of exactly what is shown of it."""
+    digest = hashlib.sha256(f"{tool}\n{text}".encode()).hexdigest()
+    return f"{call_id}.{digest[:16]}"
 
 
 def describe_call(arguments: dict[str, Any], cwd: str) -> str:

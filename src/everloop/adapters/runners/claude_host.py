@@ -17,7 +17,13 @@ from typing import Any, cast
 
 import claude_agent_sdk as sdk
 
-from everloop.adapters.runners.agent_host import AgentHost, chosen_values, describe_call, emit
+from everloop.adapters.runners.agent_host import (
+    AgentHost,
+    approval_id,
+    chosen_values,
+    describe_call,
+    emit,
+)
 
 BUFFER_BYTES = 16_777_216
 QUIET_S = 3.0  # how long a message that came late may take to be picked up
@@ -39,6 +45,7 @@ FREE = frozenset(
 # The CLI allows some of these by itself, such as `ls`, and asks no hook when a deferred call is
 # resumed. A rule makes it ask each time, so that a call that was denied never runs.
 ASKED = ("Bash", "BashOutput", "KillShell", "WebFetch", "WebSearch", "Monitor")
+QUESTION = "AskUserQuestion"
 PATHS = ("file_path", "notebook_path", "path")
 LATER = (429, 500, 502, 503, 504, 529)
 
@@ -113,7 +120,7 @@ class ClaudeHost(AgentHost):
     async def _before_tool(self, given: Any, call_id: str | None, _: Any) -> dict[str, Any]:
         """Defer whatever needs the user."""
         name, arguments = str(given["tool_name"]), dict(given.get("tool_input") or {})
-        known = call_id in self._replies
+        known = request_id(str(call_id), name, arguments, self._order["cwd"]) in self._replies
         if known or self._is_free(name, arguments) or self._order["skip_permissions"]:
             return {}
         decision = {"hookEventName": "PreToolUse", "permissionDecision": "defer"}
@@ -133,13 +140,14 @@ class ClaudeHost(AgentHost):
         call_id = str(context.tool_use_id)
         if name == "ExitPlanMode":
             return self._permit_plan()
-        skips = self._order["skip_permissions"] and name != "AskUserQuestion"
+        skips = self._order["skip_permissions"] and name != QUESTION
         if skips or self._is_free(name, arguments):
             return sdk.PermissionResultAllow()
-        if call_id not in self._replies:
+        request = request_id(call_id, name, arguments, self._order["cwd"])
+        if request not in self._replies:
             emit_request(call_id, name, arguments, self._order["cwd"])
-            await self.wait_for_reply(call_id)
-        return to_permission(self._replies[call_id], arguments)
+            await self.wait_for_reply(request)
+        return to_permission(self._replies[request], arguments)
 
     def _permit_plan(self) -> Any:
         if self._order["step"] == "run":
@@ -212,7 +220,11 @@ class ClaudeHost(AgentHost):
 
     def _end(self, result: Any) -> None:
         deferred = result.deferred_tool_use
-        self._memory["pending_call"] = deferred.id if deferred else ""
+        self._memory["pending_call"] = (
+            request_id(deferred.id, deferred.name, deferred.input or {}, self._order["cwd"])
+            if deferred
+            else ""
+        )
         self._memory["pending_tool"] = deferred.name if deferred else ""
         self._remember()
         said = str(result.result or "")
@@ -221,7 +233,7 @@ class ClaudeHost(AgentHost):
             plan = str(arguments.get("plan") or self._plan or said)
             emit("end", outcome="succeeded", plan=plan)
         elif deferred is not None:
-            emit_request(deferred.id, deferred.name, deferred.input, self._order["cwd"])
+            emit_request(deferred.id, deferred.name, deferred.input or {}, self._order["cwd"])
             emit("end", outcome="waiting")
         elif "budget" in str(result.subtype):
             emit("end", outcome="paused", limit="cost", reason="The cost limit was reached.")
@@ -241,12 +253,20 @@ class ClaudeHost(AgentHost):
         emit("delivered", id=message_id, text=text)
 
 
+def request_id(call_id: str, name: str, arguments: dict[str, Any], cwd: str) -> str:
+    """The id under which the user is asked about a call: another one for other arguments."""
+    if name == QUESTION:
+        return call_id
+    return approval_id(call_id, name, describe_call(arguments, cwd))
+
+
 def emit_request(call_id: str, name: str, arguments: dict[str, Any], cwd: str) -> None:
     """Say that a call needs the user: a question, or an approval of exactly these arguments."""
-    if name == "AskUserQuestion":
-        emit("question", id=call_id, questions=arguments.get("questions", []))
+    request = request_id(call_id, name, arguments, cwd)
+    if name == QUESTION:
+        emit("question", id=request, questions=arguments.get("questions", []))
         return
-    emit("approval", id=call_id, tool=name, text=describe_call(arguments, cwd))
+    emit("approval", id=request, tool=name, text=describe_call(arguments, cwd))
 
 
 def to_permission(reply: dict[str, Any], arguments: dict[str, Any]) -> Any:

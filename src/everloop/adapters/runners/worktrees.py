@@ -1,9 +1,11 @@
 """Workspaces of tasks: a git worktree with a branch of its own, a folder, or an empty folder.
 
 Work is never removed: before a worktree goes, what is not committed is committed to its branch, and
-the branch stays until all of it is merged.
+the branch stays until all of it is merged. What git would not commit is moved beside it: files that
+it ignores, and the history of repositories that the worker made inside.
 """
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,6 +52,8 @@ STOP_WORDS = frozenset(
     ]
 )
 DIFF_CHARACTERS_MAX = 2_000_000
+INNER_FILES_SHOWN = 200
+LINK = "160000 "  # how git lists the commit of a repository inside another
 
 
 class CommittedWork(msgspec.Struct, frozen=True):
@@ -115,9 +119,11 @@ class TaskWorkspaces:
         path = self._path(task)
         if task.spec.workspace.kind != "worktree" or not (path / ".git").exists():
             return ""
-        _in_worktree(path, "add", "--intent-to-add", "--all")
+        _in_worktree(path, "add", "--intent-to-add", "--all", "--", ".", *_without_inner(path))
         words = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
-        return _in_worktree(path, *words, self._fork_point(path))[:DIFF_CHARACTERS_MAX]
+        own = _in_worktree(path, *words, self._fork_point(path))
+        inner = (_diff_of_inner(path, one) for one in _inner_repositories(path))
+        return "".join((own, *inner))[:DIFF_CHARACTERS_MAX]
 
     def dispose(self, task: Task, disposition: str) -> str:
         """Keep, merge or discard a worktree. Other workspaces stay as they are.
@@ -130,17 +136,29 @@ class TaskWorkspaces:
             return ""
         _restore_git_file(path)
         branch = _in_worktree(path, "symbolic-ref", "--short", "HEAD").strip()
+        while inner := _inner_repositories(path):
+            for one in inner:
+                _move_beside(path, one / ".git")
+                _in_worktree(path, "rm", "--cached", "--quiet", "--ignore-unmatch", "--", str(one))
         _commit_all(path, f"Work of task {task.task_id}")
         repository = Path(task.spec.workspace.path).expanduser()
         if disposition == "merge":
             _merge(repository, branch, task)
+        if any((path / one / ".git").exists() for one in _submodules(path)):
+            return f"Its work is on {branch}. The worktree stays at {path}: it has submodules."
+        for ignored in _ignored_files(path):
+            _move_beside(path, ignored)
         _git(repository, "worktree", "remove", "--force", str(path))
         if disposition == "merge":
             _git(repository, "branch", "--delete", branch)
-            return f"Merged {branch}."
-        if disposition == "keep":
-            return f"Kept as branch {branch}."
-        return f"The worktree was removed; its work stays on branch {branch}."
+        said = {
+            "merge": f"Merged {branch}.",
+            "keep": f"Kept as branch {branch}.",
+            "discard": f"The worktree was removed; its work stays on branch {branch}.",
+        }
+        beside = _beside(path, "ignored")
+        more = f" Files that git does not keep are in {beside}." if beside.exists() else ""
+        return said[disposition] + more
 
     def commit_work(self, task: Task) -> CommittedWork:
         """Commit what a task did to its branch; the worktree stays.
@@ -197,6 +215,58 @@ def _commit_all(path: Path, message: str) -> None:
     _in_worktree(path, "add", "--all")
     if _in_worktree(path, "status", "--porcelain", "--ignore-submodules=dirty").strip():
         _in_worktree(path, *_IDENTITY, "commit", "--quiet", "--no-verify", "--message", message)
+
+
+def _inner_repositories(path: Path) -> list[Path]:
+    """Repositories that the worker made inside its worktree, relative to it; no submodules.
+
+    Git would note their commit alone, and with the worktree their files and history would go.
+    """
+    listed = _in_worktree(path, "ls-files", "--stage", "-z").split("\0")
+    noted = {one.partition("\t")[2] for one in listed if one.startswith(LINK)} - _submodules(path)
+    others = _in_worktree(path, "ls-files", "--others", "--exclude-standard", "-z").split("\0")
+    found = noted | {one.rstrip("/") for one in others if one.endswith("/")}
+    return [Path(one) for one in sorted(found) if (path / one / ".git").exists()]
+
+
+def _submodules(path: Path) -> set[str]:
+    """The submodules that the repository had when the worktree was made."""
+    base = _beside(path, "base").read_text().strip()
+    listed = _in_worktree(path, "ls-tree", "-r", "-z", base).split("\0")
+    return {one.partition("\t")[2] for one in listed if one.startswith(LINK)}
+
+
+def _without_inner(path: Path) -> list[str]:
+    """Pathspecs that leave the inner repositories out."""
+    return [f":(exclude,literal){one}" for one in _inner_repositories(path)]
+
+
+def _diff_of_inner(path: Path, inner: Path) -> str:
+    """All files of an inner repository, as new ones."""
+    files: list[str] = []
+    for folder, names, found in os.walk(path / inner):
+        names[:] = sorted(one for one in names if one != ".git")
+        files += [
+            os.path.relpath(f"{folder}/{one}", path) for one in sorted(found) if one != ".git"
+        ]
+    words = ("diff", "--no-index", "--no-ext-diff", "--no-textconv", "--", os.devnull)
+    return "".join(_git(path, *words, one, check=False) for one in files[:INNER_FILES_SHOWN])
+
+
+def _ignored_files(path: Path) -> list[Path]:
+    """What git ignores in a worktree, relative to it; a folder of which it ignores all, as one."""
+    words = ("status", "--porcelain", "-z", "--ignored", "--ignore-submodules=all")
+    found = _in_worktree(path, *words).split("\0")
+    return [Path(one.removeprefix("!! ")) for one in found if one.startswith("!! ")]
+
+
+def _move_beside(path: Path, inside: Path) -> None:
+    """Move something out of a worktree, into a folder beside it."""
+    target = _beside(path, "ignored") / inside
+    while target.exists():  # of an earlier attempt to merge
+        target = target.with_name(f"{target.name}.older")
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (path / inside).rename(target)
 
 
 def _merge(repository: Path, branch: str, task: Task) -> None:

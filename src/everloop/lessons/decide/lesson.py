@@ -161,8 +161,10 @@ def discard_lesson(
     known = require_lesson(lesson, command.lesson_id)
     if next_status(known.status, Operation.DISCARD, known.lesson_id) is None:
         return []
-    forced = _needs_force(known, asking, force=command.force)
-    return _retire(known, LessonDiscarded(known.lesson_id, command.reason, forced))
+    answered = asking.by.actor == ENGINE and bool(command.because)
+    forced = known.protected if answered else _needs_force(known, asking, force=command.force)
+    discarded = LessonDiscarded(known.lesson_id, command.reason, forced)
+    return _retire(known, discarded, *command.because)
 
 
 def supersede_lesson(

@@ -1,6 +1,6 @@
 """Gate results of lessons, and stale lessons that get too little feedback."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -55,15 +55,25 @@ def with_current_age(reasons: tuple[str, ...], age: timedelta, rules: GateRules)
 
 
 def stale_lessons(
-    reader: Reader, who: Viewer, settings: LessonSettings, now: datetime
+    reader: Reader,
+    who: Viewer,
+    settings: LessonSettings,
+    now: datetime,
+    *,
+    kept: Collection[str] = (),
 ) -> list[StaleLesson]:
-    """Active lessons with too little feedback, to ask the user about; oldest first."""
+    """Active lessons with too little feedback, to ask the user about; oldest first.
+
+    Those in `kept` are left out.
+    """
     before = now - timedelta(days=settings.stale_days)
     active = queries.load_lessons(reader, queries.lesson_positions(reader, who, [Status.ACTIVE]))
     quiet = [
         lesson
         for lesson in active
-        if lesson.created_at <= before and len(lesson.sources) < settings.stale_signals_min
+        if lesson.created_at <= before
+        and len(lesson.sources) < settings.stale_signals_min
+        and lesson.lesson_id not in kept
     ]
     asked = quiet[: settings.stale_asked_max]
     return [StaleLesson(each, "below density" if each.sources else "none") for each in asked]

@@ -115,11 +115,15 @@ class DemoteLesson(Command, frozen=True):
 
 
 class DiscardLesson(Command, frozen=True):
-    """Discard it. `force` is needed if a user wrote it, and only the user may set it."""
+    """Discard it. `force` is needed if a user wrote it, and only the user may set it.
+
+    `because` is the user's answer in the inbox, if the engine carries that out.
+    """
 
     lesson_id: str
     reason: str = ""
     force: bool = False
+    because: tuple[int, ...] = ()
 
 
 class SupersedeLesson(Command, frozen=True):

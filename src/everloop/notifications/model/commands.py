@@ -21,7 +21,11 @@ class RemoveSubscription(Command, frozen=True):
 
 
 class RecordDelivery(Command, frozen=True):
-    """Record how sending a message went."""
+    """Record how sending a message went.
+
+    One that was not taken is postponed, by at least `retry_after_s`, until it was tried
+    `attempts_max` times.
+    """
 
     channel: str
     subject: str
@@ -30,3 +34,5 @@ class RecordDelivery(Command, frozen=True):
     status: int
     detail: str = ""
     because: tuple[int, ...] = ()
+    retry_after_s: int = 0
+    attempts_max: int = 1

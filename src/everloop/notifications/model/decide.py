@@ -3,9 +3,10 @@
 from urllib.parse import urlsplit
 
 from everloop.errors import Forbidden, Invalid
-from everloop.log import DecisionContext, Draft, Event
+from everloop.log import DecisionContext, Draft, Event, to_microseconds
 from everloop.notifications.model.commands import RecordDelivery, RemoveSubscription, Subscribe
 from everloop.notifications.model.events import (
+    DeliveryPostponed,
     DeliveryRecorded,
     SubscriptionAdded,
     SubscriptionRemoved,
@@ -14,6 +15,8 @@ from everloop.notifications.model.state import NotificationState
 
 GROUPS = ("needs_you", "failed", "finished")
 OUTCOMES = ("delivered", "gone", "refused", "limited", "failed")
+TRIED_AGAIN = ("limited", "failed")
+PAUSE_FIRST_S = 5  # doubled after each attempt
 ENDPOINT_MAX = 2_000
 KEY_MAX = 200
 DETAIL_MAX = 300
@@ -46,9 +49,9 @@ def remove_subscription(
 
 
 def record_delivery(
-    _: NotificationState | None, command: RecordDelivery, asking: DecisionContext
+    known: NotificationState | None, command: RecordDelivery, asking: DecisionContext
 ) -> list[Draft]:
-    """Record how sending went."""
+    """Record how sending went, and when it is tried again if the channel did not take it."""
     if asking.by.actor not in ("engine", "user"):
         raise Forbidden("only the engine records deliveries", hint="Ask the user.")
     if command.outcome not in OUTCOMES:
@@ -61,7 +64,15 @@ def record_delivery(
         command.status,
         command.detail[:DETAIL_MAX],
     )
-    return [Draft(recorded, command.because)]
+    drafts = [Draft(recorded, command.because)]
+    before = known.attempt(command.channel, command.subject) if known else None
+    count = before.count + 1 if before else 1
+    if command.outcome in TRIED_AGAIN and count < command.attempts_max:
+        pause_s = max(command.retry_after_s, PAUSE_FIRST_S << (count - 1))
+        until_us = to_microseconds(asking.now) + pause_s * 1_000_000
+        postponed = DeliveryPostponed(command.channel, command.subject, until_us)
+        drafts.append(Draft(postponed, command.because, beside=(0,)))
+    return drafts
 
 
 def _said(one: object) -> tuple[object, ...]:

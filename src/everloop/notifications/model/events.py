@@ -39,3 +39,12 @@ class DeliveryRecorded(Event, frozen=True):
     outcome: str
     status: int
     detail: str
+
+
+@event("notifications.delivery_postponed")
+class DeliveryPostponed(Event, frozen=True):
+    """A message that its channel did not take is sent again at `until_us`, if it still matters."""
+
+    channel: str
+    subject: str
+    until_us: int

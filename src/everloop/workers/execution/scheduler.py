@@ -95,11 +95,14 @@ class TaskScheduler(BackgroundTask):
         """Look once at every open task and do what there is to do."""
         tasks = self._open_tasks()
         self._drop_ended(tasks)
+        broken: OSError | None = None
         for task in tasks:
             try:
                 self._step(task)
             except Rejected as problem:
                 self._fail_step(task, problem)
+            except OSError as problem:  # of this task's folder: the others go on
+                broken = problem
         self._write_transcripts()
         hosts = [task.attempt.host for task in tasks if task.attempt is not None]
         running = hosts.count(self._host)
@@ -108,6 +111,10 @@ class TaskScheduler(BackgroundTask):
                 break
             if self._may_begin(task) and self._begin(task):
                 running += 1
+        if broken is not None:
+            raise RunnerFailed(
+                f"the folder of a task cannot be read: {broken}", hint="Look at the disk."
+            ) from broken
 
     def end_strays(self) -> None:
         """End processes of attempts that another node recorded as lost while this one was away."""

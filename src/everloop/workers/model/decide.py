@@ -186,7 +186,13 @@ def request_name(task: Task, kind: str) -> str:
 
 
 def _answer_ended(task: Task, command: c.SettleRequest) -> list[Event]:
-    """Answers to a proposal, a failure, or an uncertain end: the task has no open request then."""
+    """Answers to a proposal, a failure, or an uncertain end: the task has no open request then.
+
+    Only to the one that it asks now: `Retry` of an earlier failure repeats nothing uncertain.
+    """
+    kind = {"proposed": "proposal", "failed": f"failure.{task.raised}"}.get(task.state)
+    if command.request_id != f"{task.task_id}.{kind or f'uncertain.{task.raised}'}":
+        return []
     match command.choice:
         case "start" if task.state == "proposed":
             return [e.TaskStarted(task.task_id, _first_step(task.spec))]

@@ -3,8 +3,12 @@
 import pytest
 from tests.interfaces.http.serving import Served
 
+from everloop.app import USER
 from everloop.inbox import Choice, RaiseRequest
+from everloop.lessons.model.commands import ActivateLesson, ProposeLesson
+from everloop.lessons.settings import LessonSettings
 from everloop.log import Context
+from everloop.reactions.stale_lessons import StaleLessonsTask
 
 CHOICES = (Choice("approve", "Approve"), Choice("deny", "Deny"))
 
@@ -59,3 +63,18 @@ def test_requests_are_read_and_put_off(server: Served) -> None:
 def test_nobody_reads_the_inbox_without_a_credential(server: Served) -> None:
     with server.stranger() as client:
         assert client.get("/api/inbox").status_code == 401
+
+
+def test_a_stale_lesson_is_discarded_by_the_answer(server: Served) -> None:
+    engine = server.engine
+    engine.do(ProposeLesson("les-1", "Run the tests", "Before each commit."), by=USER)
+    engine.do(ActivateLesson("les-1"), by=USER)
+    engine.lessons.settings = LessonSettings(stale_days=0)
+    StaleLessonsTask(engine.log, engine, engine.lessons).look()
+    with server.client() as client:
+        (asked,) = client.get("/api/inbox").json()["needs_you"]
+        assert asked["subject"] == "lesson:les-1"
+        assert [one["value"] for one in asked["choices"]] == ["keep", "discard"]
+        answer = {"choice": "discard", "digest": asked["digest"]}
+        assert client.post(f"/api/inbox/{asked['request_id']}/answer", json=answer).is_success
+        assert client.get("/api/lessons/les-1").json()["lesson"]["status"] == "discarded"

@@ -8173,6 +8173,8 @@ export interface components {
             /** Tokens */
             tokens: number;
             verdict: components["schemas"]["VerdictOut"] | null;
+            /** Wishes */
+            wishes: string[];
             /**
              * Workspace
              * @enum {string}

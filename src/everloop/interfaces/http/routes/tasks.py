@@ -25,6 +25,7 @@ from everloop.workers import (
     Workspace,
     WorkspaceKind,
     describe_check_files,
+    task_wishes,
 )
 
 router = APIRouter(prefix="/api", responses=ERROR_RESPONSES, tags=["tasks"])
@@ -96,6 +97,7 @@ class WorkerTaskOut(BaseModel):
     model: str
     base: str
     network: NetworkReach  # none, the model's service alone, or all
+    wishes: list[str]  # what it wants besides working in its folder, in sentences
     messages_waiting: list[str]  # messages of the user that have not reached the agent yet
     requests: list[str]
     thread_id: str
@@ -424,8 +426,8 @@ def _out(view: TaskView) -> WorkerTaskOut:
     task, spec = view.task, view.task.spec
     return WorkerTaskOut(
         task_id=task.task_id,
-        title=spec.title,
-        brief=spec.brief,
+        title=written_out(spec.title),
+        brief=written_out(spec.brief),
         runner=spec.runner,
         command=list(spec.command),
         command_line=written_out(shlex.join(spec.command)),
@@ -447,6 +449,7 @@ def _out(view: TaskView) -> WorkerTaskOut:
         model=spec.model,
         base=spec.workspace.base,
         network=view.network,
+        wishes=task_wishes(spec),
         messages_waiting=[one.text for one in task.steering],
         requests=list(task.requests),
         thread_id=spec.thread_id,

@@ -5,9 +5,13 @@ from pathlib import Path
 import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
-from everloop.app import Engine
+from everloop.app import USER, Engine
 from everloop.inbox import Choice, Question, RaiseRequest
+from everloop.lessons.model.commands import ActivateLesson, ProposeLesson
+from everloop.lessons.settings import LessonSettings
 from everloop.log import Context
+from everloop.reactions.stale_lessons import StaleLessonsTask
+from everloop.settings import Settings
 
 COLOUR = Question("q1", "Colour", "Which colour?", (Choice("red", "Red"), Choice("blue", "Blue")))
 
@@ -24,6 +28,15 @@ def line(tmp_path: Path) -> CommandLine:
         )
         engine.do(form, by=worker)
     return CommandLine(tmp_path)
+
+
+def ask_about_stale_lesson(home: Path, name: str) -> None:
+    """Have a lesson that nobody rates, and ask about it."""
+    settings = Settings(lessons=LessonSettings(stale_days=0))
+    with Engine.open(home, settings=settings) as engine:
+        engine.do(ProposeLesson(name, "Run the tests", "Before each commit."), by=USER)
+        engine.do(ActivateLesson(name), by=USER)
+        StaleLessonsTask(engine.log, engine, engine.lessons).look()
 
 
 def test_the_inbox_lists_what_needs_the_user(line: CommandLine) -> None:
@@ -72,3 +85,16 @@ def test_a_request_is_put_off_and_marked_as_read(line: CommandLine) -> None:
     assert "Snoozed" in line.typed("inbox").out
     assert line.typed("inbox", "read", "r2").code == 0
     assert line.typed("inbox", "read", "--json").document == {"read": 0}
+
+
+def test_a_stale_lesson_says_how_to_open_it_and_is_discarded_by_the_answer(tmp_path: Path) -> None:
+    ask_about_stale_lesson(tmp_path, "les-1")
+    line = CommandLine(tmp_path)
+    (asked,) = line.typed("inbox", "--json").document["needs_you"]
+    shown = line.typed("inbox", "show", asked["request_id"]).out
+    assert "everloop lessons show les-1" in shown
+    assert ("Keep it" in shown, "Discard it" in shown) == (True, True)
+    assert line.typed("--yes", "inbox", "answer", asked["request_id"], "discard").code == 0
+    receipt = line.typed("inbox", "show", asked["request_id"]).out
+    assert "answered with 'discard' by user on a terminal" in receipt
+    assert line.typed("lessons", "show", "les-1", "--json").document["status"] == "discarded"

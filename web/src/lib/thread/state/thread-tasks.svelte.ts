@@ -25,7 +25,7 @@ export class ThreadTasks {
 	/** Send a message to a running task, or to none (empty). Returns whether that went well. */
 	async route(messageId: string, taskId: string): Promise<boolean> {
 		const params = { path: { thread_id: this.threadId } };
-		const body = { message_id: messageId, task_id: taskId, request_id: `route-${messageId}-${taskId}` };
+		const body = { message_id: messageId, task_id: taskId, request_id: '' }; // it is sent once anyway: the server names it after the message
 		const found = await api.POST('/api/tasks/of-thread/{thread_id}/route', { params, body }).catch(() => undefined);
 		if (found?.data) this.#take(found.data);
 		else await this.load();

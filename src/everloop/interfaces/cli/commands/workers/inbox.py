@@ -1,10 +1,12 @@
 """`everloop inbox`: list what needs you, show it, answer it, put it off."""
 
+import shlex
 from argparse import Namespace
 from collections.abc import Sequence
+from datetime import datetime
 
 from everloop.errors import Invalid
-from everloop.inbox import AnswerRequest, QuestionAnswer, RequestView
+from everloop.inbox import AnswerRequest, ClosingView, QuestionAnswer, RequestView
 from everloop.interfaces.cli.audience import check_can_read_everything, command_context
 from everloop.interfaces.cli.output.screen import BAD, DIM, GOOD, NAME, WARNING, Screen, styled_text
 from everloop.interfaces.cli.output.times import format_with_age
@@ -14,6 +16,7 @@ from everloop.log import to_microseconds
 
 TERMINAL = "a terminal"
 ANSWER = "answer"
+OPENED_BY = {"lesson": "lessons", "task": "tasks"}
 COLOURS = {"urgent": BAD, "high": WARNING}
 
 
@@ -166,11 +169,25 @@ def _draw_request(screen: Screen, session: Session, one: RequestView) -> None:
         for option in question.options:
             screen.paragraph(f"  {option.label}", (f"  {option.description}", DIM))
     if one.closing is not None:
-        how = f" with {one.closing.choice!r}" if one.closing.choice else ""
-        screen.paragraph((f"{one.closing.outcome}{how} by {one.closing.actor}", GOOD))
+        screen.paragraph((_receipt(one.closing, session.now), GOOD))
         return
     for choice in one.choices:
         more = f"{choice.description} Needs --text." if choice.needs_text else choice.description
         screen.paragraph(
             "  ", (choice.value, NAME), f"  {choice.label}", (f"  {more.strip()}", DIM)
         )
+    if opened := _opening_command(one.subject):
+        screen.advice((f"To open it: {opened}", DIM))
+
+
+def _receipt(closing: ClosingView, now: datetime) -> str:
+    how = f" with {closing.choice!r}" if closing.choice else ""
+    where = f" on {closing.device}" if closing.device else ""
+    when = format_with_age(closing.at, now)
+    return f"{closing.outcome}{how} by {closing.actor}{where}, {when}"
+
+
+def _opening_command(subject: str) -> str:
+    """The command that shows what a request is about; empty if there is none."""
+    kind, _, name = subject.partition(":")
+    return f"everloop {OPENED_BY[kind]} show {shlex.quote(name)}" if kind in OPENED_BY else ""
