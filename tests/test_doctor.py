@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from everloop.adapters.machine import SystemMachine
+from everloop.adapters.machine_checks import SystemMachine
 from everloop.adapters.models.discovery import DiscoveredModel
 from everloop.app import USER, Engine
 from everloop.background.health import HealthFile, TaskHealth

@@ -40,7 +40,7 @@ from everloop.log import (
     Reader,
     Receipt,
 )
-from everloop.log.history.impact import purge_closure
+from everloop.log.history.impact_preview import purge_closure
 from everloop.log.write.append import AppendRequest
 from everloop.memory.background import EmbeddingTask
 from everloop.memory.domain import MEMORY
@@ -83,7 +83,7 @@ from everloop.worlds.character_files import (
     character_files_at,
 )
 from everloop.worlds.domain import WORLDS
-from everloop.worlds.exchange.importer import ExchangePorts
+from everloop.worlds.exchange.card_import import ExchangePorts
 from everloop.worlds.exchange.service import ExchangeService
 
 if TYPE_CHECKING:

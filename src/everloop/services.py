@@ -16,14 +16,12 @@ import msgspec
 
 from everloop.access import load_access
 from everloop.access.model_services import allowed_model_services
-from everloop.adapters.answer_relay import AnswerRelay
 from everloop.adapters.documents.reader import DocumentReader
 from everloop.adapters.github.client import GitHubClient
 from everloop.adapters.github.push_branch import GitPublisher
 from everloop.adapters.github.rest import RestGitHub
 from everloop.adapters.github.secrets import read_secret
 from everloop.adapters.kubernetes.runner import KubernetesRunner, PodWorkspaces
-from everloop.adapters.live_relay import LiveAnswerRelay
 from everloop.adapters.mcp_client import ToolServers
 from everloop.adapters.models.discovery import (
     DiscoveredModel,
@@ -34,8 +32,10 @@ from everloop.adapters.models.discovery import (
 )
 from everloop.adapters.models.fallback import FallbackModel
 from everloop.adapters.models.offline import OFFLINE_MODEL
+from everloop.adapters.node_relay import AnswerRelay
 from everloop.adapters.notifications.web_push import WebPush
 from everloop.adapters.notifications.webhook_and_mail import HttpWebhook, SmtpMailer
+from everloop.adapters.process_relay import LiveAnswerRelay
 from everloop.adapters.processes.supervisor import SupervisedProcesses
 from everloop.adapters.runners.acp import AcpRunner
 from everloop.adapters.runners.claude import ClaudeRunner
@@ -69,13 +69,13 @@ from everloop.thread.background import (
     SummariesTask,
 )
 from everloop.thread.feedback import FeedbackTask
+from everloop.thread.message_significance import RateMessagesTask
 from everloop.thread.model.commands import StopTurn, TruncateAnswer
 from everloop.thread.prompt.builder import PromptBuilder, PromptSources
 from everloop.thread.prompt.window_limits import limits_within
 from everloop.thread.pyramid.day_parts import DayParts
 from everloop.thread.pyramid.summarise import SummaryPyramid, model_summariser
 from everloop.thread.quoting import collapse_whitespace, quote
-from everloop.thread.rate_messages import RateMessagesTask
 from everloop.thread.service import ThreadService
 from everloop.thread.settings import ContextLimits
 from everloop.thread.tools import MODEL_CONTEXT, ProposeTaskArguments, ThreadTools

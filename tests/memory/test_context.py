@@ -22,7 +22,7 @@ from everloop.memory.context import (
     load_ledger,
 )
 from everloop.memory.model.commands import KeepContext
-from everloop.memory.tokens import ESTIMATE, TokenCounter
+from everloop.memory.token_counts import ESTIMATE, TokenCounter
 
 WORDS = TokenCounter("words", lambda text: len(text.split()))
 

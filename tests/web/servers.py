@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 import uvicorn
 from playwright.sync_api import Page
 
-from everloop.access import credentials
+from everloop.access import pairing
 from everloop.app import USER, Engine
 from everloop.interfaces.http.app import build_application
 from everloop.interfaces.http.static_files import find_build
@@ -52,7 +52,7 @@ class Server:
     def link(self, port: int | None = None) -> str:
         """A pairing link for one device, perhaps through the port of a proxy."""
         engine = self.engine
-        code = credentials.make_pairing_code(
+        code = pairing.make_pairing_code(
             engine.log, engine, engine.world, USER, lives_s=CODE_LIFETIME_S
         )
         return f"http://127.0.0.1:{port or self.port}/#pair={code}"

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
         RevokeDevice,
         UsePasskey,
     )
-    from everloop.access.credentials import (
+    from everloop.access.decide import HOST_NAME_PATTERN, require_user
+    from everloop.access.events import DeviceRevoked
+    from everloop.access.model_services import (
+        allow_model_service,
+        allowed_model_services,
+        withdraw_model_service,
+    )
+    from everloop.access.pairing import (
         Credential,
         authenticate_device,
         authenticate_ticket,
@@ -21,13 +28,6 @@ if TYPE_CHECKING:
         load_access,
         make_pairing_code,
         pair_device,
-    )
-    from everloop.access.decide import HOST_NAME_PATTERN, require_user
-    from everloop.access.events import DeviceRevoked
-    from everloop.access.model_services import (
-        allow_model_service,
-        allowed_model_services,
-        withdraw_model_service,
     )
     from everloop.access.state import ACCESS_STREAM, Device, Passkey
 

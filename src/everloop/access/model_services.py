@@ -1,7 +1,7 @@
 """Which model services the user allowed to be sent prompts."""
 
 from everloop.access.commands import AllowModelService, WithdrawModelService
-from everloop.access.credentials import load_access
+from everloop.access.pairing import load_access
 from everloop.access.state import ACCESS_STREAM
 from everloop.log import CommandBus, Context, Log
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from everloop.adapters.files.packs import read_pack, read_pack_folder, write_skill
     from everloop.adapters.files.settings_file import remove_setting, write_setting
     from everloop.adapters.files.store import CopyResult, FileStore, copy_files, plain_name
-    from everloop.adapters.machine import SystemMachine
+    from everloop.adapters.machine_checks import SystemMachine
     from everloop.adapters.models.discovery import (
         HOME_SERVERS,
         KEYED_SERVICES,

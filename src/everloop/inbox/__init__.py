@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from everloop.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from everloop.inbox.background import RequestExpiryTask
     from everloop.inbox.domain import INBOX
+    from everloop.inbox.expiry import RequestExpiryTask
     from everloop.inbox.model.commands import (
         AnswerRequest,
         ExpireRequest,

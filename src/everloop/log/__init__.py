@@ -7,7 +7,7 @@ from everloop.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from everloop.log.command_bus import CommandBus
     from everloop.log.decider import Command, Context, Decider, DecisionContext, Query
-    from everloop.log.history.impact import AffectedFact, Impact
+    from everloop.log.history.impact_preview import AffectedFact, Impact
     from everloop.log.idempotency import (
         execute_once,
         first_result,

@@ -22,7 +22,7 @@ from everloop.log import Reader, visible
 from everloop.log.model.record import fact_of
 from everloop.memory.model.events import ContextAssembled, Ledger, LedgerEntry, LedgerSection
 from everloop.memory.model.scopes import Viewer
-from everloop.memory.tokens import ESTIMATE, TokenCounter
+from everloop.memory.token_counts import ESTIMATE, TokenCounter
 
 Tier = Literal["must", "should", "nice"]
 OmissionReason = Literal["", "duplicate", "section budget", "soft budget", "hard budget", "tier"]

@@ -4,7 +4,7 @@ from itertools import takewhile
 
 import msgspec
 
-from everloop.memory.tokens import ESTIMATE
+from everloop.memory.token_counts import ESTIMATE
 from everloop.ports import Prompt, Text
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from everloop.memory.tokens import ESTIMATE
+from everloop.memory.token_counts import ESTIMATE
 
 # Most of a prompt repeats the one before it, so token counts are cached.
 TOKENS = replace(ESTIMATE, count=lru_cache(maxsize=8_192)(ESTIMATE.count))

@@ -10,7 +10,7 @@ import msgspec
 
 from everloop.errors import Conflict, Invalid
 from everloop.log import CommandBus, Context, Log, Receipt
-from everloop.log.history.impact import Impact
+from everloop.log.history.impact_preview import Impact
 from everloop.log.history.positions import current_branches_at
 from everloop.log.idempotency import (
     execute_once,

@@ -14,7 +14,6 @@ from everloop.memory.model.commands import KeepContext, KeepPromptTexts, PromptT
 from everloop.memory.model.events import Ledger
 from everloop.memory.model.state import PROMPT_TEXTS_FOLD, prompt_texts_stream
 from everloop.ports import Ids, Prompt, ToolCall, Usage
-from everloop.thread.model.claims import KEPT_MAX, can_be_kept, claims_to_have_kept
 from everloop.thread.model.commands import (
     BeginSending,
     BeginStreaming,
@@ -33,6 +32,7 @@ from everloop.thread.model.events import (
     TurnRecorded,
     TurnStopped,
 )
+from everloop.thread.model.memory_claims import KEPT_MAX, can_be_kept, claims_to_have_kept
 from everloop.thread.model.state import (
     CONVERSATION,
     WAITING,

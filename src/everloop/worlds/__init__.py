@@ -32,13 +32,17 @@ if TYPE_CHECKING:
     from everloop.worlds.effects.read import Readings
     from everloop.worlds.effects.scenes import SceneEffects
     from everloop.worlds.effects.turns import TurnEffects
+    from everloop.worlds.exchange.card_import import ExchangePorts
     from everloop.worlds.exchange.card_lore import character_lore
     from everloop.worlds.exchange.exports import CharacterForm, ExportedFile, Exporter, WorldForm
     from everloop.worlds.exchange.formats.card_files import CardForm
     from everloop.worlds.exchange.formats.lorebooks import LoreBook
     from everloop.worlds.exchange.formats.png import picture_media_type
-    from everloop.worlds.exchange.importer import ExchangePorts
-    from everloop.worlds.exchange.imports import CastQuestion, ImportChoices, WorldImportResult
+    from everloop.worlds.exchange.import_report import (
+        CastQuestion,
+        ImportChoices,
+        WorldImportResult,
+    )
     from everloop.worlds.exchange.model.events import ImportNote
     from everloop.worlds.exchange.queries import (
         PastWorldImport,

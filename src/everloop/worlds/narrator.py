@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from everloop.memory.tokens import estimate_tokens
+from everloop.memory.token_counts import estimate_tokens
 from everloop.ports import Chunk, Delta, Finish, Params, Prompt, Stream, Text, Usage
 
 NARRATOR_MODEL: Final = "narrator"

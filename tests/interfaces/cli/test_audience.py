@@ -12,7 +12,7 @@ import pytest
 from tests.adapters.exports.samples import claude, write_list
 from tests.interfaces.cli.commandline import CommandLine
 
-from everloop.access import credentials
+from everloop.access import pairing
 from everloop.app import Engine
 from everloop.inbox import Choice, RaiseRequest
 from everloop.interfaces.cli.entry import run
@@ -131,7 +131,7 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Home:
     with Engine.open(cli.home) as engine:
         engine.do(RaiseRequest("request-1", "question", SECRET, SECRET, (Choice("ok", "OK"),)))
         engine.do(ProposeTask("task-1", TaskSpec(SECRET, command=("echo", SECRET))))
-        device = credentials.pair_device(engine, engine.world, SECRET, way="code", via=code)
+        device = pairing.pair_device(engine, engine.world, SECRET, way="code", via=code)
     return Home(cli, item.document["item_id"], lesson, thread, device.device_id, tmp_path / "out")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
-from everloop.access import credentials
+from everloop.access import pairing
 from everloop.access.commands import RevokeDevice
 from everloop.app import Engine
 from everloop.lessons.model.events import HostTrusted
@@ -84,16 +84,16 @@ def test_what_was_revoked_stays_revoked_when_a_backup_is_restored(everloop: Comm
     kept = everloop.typed("pair", "--json").document["code"]
     everloop.typed("hosts", "trust", "former")
     with Engine.open(everloop.home) as engine:
-        lost = credentials.pair_device(engine, engine.world, "lost phone", way="code", via=code)
-        mine = credentials.pair_device(engine, engine.world, "mine", way="code", via=kept)
+        lost = pairing.pair_device(engine, engine.world, "lost phone", way="code", via=code)
+        mine = pairing.pair_device(engine, engine.world, "mine", way="code", via=kept)
     copy = everloop("backup", "--json").document["path"]
     with Engine.open(everloop.home) as engine:
         engine.do(RevokeDevice(lost.device_id))
     everloop.typed("hosts", "distrust", "former")
     assert everloop.typed("restore", copy, "--yes").code == 0
     with Engine.open(everloop.home) as engine:
-        assert credentials.authenticate_device(engine.log, lost.text) is None
-        assert credentials.authenticate_device(engine.log, mine.text) is not None
+        assert pairing.authenticate_device(engine.log, lost.text) is None
+        assert pairing.authenticate_device(engine.log, mine.text) is not None
         assert [host.trusted for host in engine.lessons.hosts()] == [False]
 
 

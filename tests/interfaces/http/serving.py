@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from everloop.access import credentials
+from everloop.access import pairing
 from everloop.app import USER, Engine
 from everloop.interfaces.http.app import build_application
 from everloop.interfaces.http.security.connections import server_config
@@ -73,7 +73,7 @@ class Served:
         """The name of its session cookie."""
         return f"{COOKIE_NAME}_{instance_of(self.engine.log.file.path)}"
 
-    def headers(self, credential: credentials.Credential) -> dict[str, str]:
+    def headers(self, credential: pairing.Credential) -> dict[str, str]:
         """What a browser sends that has this credential."""
         return {
             "cookie": f"{self.cookie_name}={credential.cookie}",
@@ -83,17 +83,15 @@ class Served:
     def code(self, lives_s: int = 600) -> str:
         """A new pairing code."""
         engine = self.engine
-        return credentials.make_pairing_code(
-            engine.log, engine, engine.world, USER, lives_s=lives_s
-        )
+        return pairing.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=lives_s)
 
-    def credential(self, name: str = "a test") -> credentials.Credential:
+    def credential(self, name: str = "a test") -> pairing.Credential:
         """The credential of a newly paired device."""
         engine = self.engine
-        return credentials.pair_device(engine, engine.world, name, way="code", via=self.code())
+        return pairing.pair_device(engine, engine.world, name, way="code", via=self.code())
 
     @cached_property
-    def _own_credential(self) -> credentials.Credential:
+    def _own_credential(self) -> pairing.Credential:
         return self.credential()
 
     @contextmanager
@@ -103,7 +101,7 @@ class Served:
             yield client
 
     @contextmanager
-    def client(self, credential: credentials.Credential | None = None) -> Generator[httpx.Client]:
+    def client(self, credential: pairing.Credential | None = None) -> Generator[httpx.Client]:
         """A signed-in client with a session cookie and its key, like a browser."""
         known = credential or self._own_credential
         with self.stranger() as client:

@@ -13,7 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.interfaces.http.serving import Served, served
 from tests.interfaces.mcp.clients import McpClient, connect_to, open_client
 
-from everloop.access import credentials
+from everloop.access import pairing
 from everloop.access.commands import RevokeDevice
 from everloop.app import USER, Engine
 from everloop.errors import Forbidden, Invalid
@@ -36,18 +36,18 @@ HELLO = {
 YEAR_S = 365 * 86_400
 
 
-def _token(server: Served, host: str = "claude-code") -> credentials.Credential:
+def _token(server: Served, host: str = "claude-code") -> pairing.Credential:
     engine = server.engine
-    return credentials.issue_host_token(engine.log, engine, engine.world, host, USER)
+    return pairing.issue_host_token(engine.log, engine, engine.world, host, USER)
 
 
-def _bearer(credential: credentials.Credential) -> dict[str, str]:
+def _bearer(credential: pairing.Credential) -> dict[str, str]:
     return {"authorization": f"Bearer {credential.text}"}
 
 
 @contextmanager
 def _mcp_client(
-    server: Served, credential: credentials.Credential, mode: str = "auto", name: str = "a-client"
+    server: Served, credential: pairing.Credential, mode: str = "auto", name: str = "a-client"
 ) -> Generator[McpClient]:
     client = httpx2.AsyncClient(headers=_bearer(credential), trust_env=False)
     transport = streamable_http_client(f"{server.url}/mcp", http_client=client)
@@ -57,9 +57,7 @@ def _mcp_client(
 
 
 @contextmanager
-def _session(
-    server: Served, credential: credentials.Credential
-) -> Generator[tuple[httpx.Client, str]]:
+def _session(server: Served, credential: pairing.Credential) -> Generator[tuple[httpx.Client, str]]:
     """A handshake session, made by hand."""
     with server.stranger() as client:
         client.headers.update(_bearer(credential) | ACCEPT)
@@ -136,7 +134,7 @@ def test_a_request_without_a_valid_credential_is_refused(
         assert "mcp-session-id" not in answer.headers
 
 
-def _twisted(credential: credentials.Credential) -> str:
+def _twisted(credential: pairing.Credential) -> str:
     """A credential of another server; two deterministic worlds would make equal ones."""
     return f"{credential.device_id}.{credential.secret[::-1]}"
 
@@ -227,7 +225,7 @@ def test_only_the_user_makes_tokens_and_only_for_valid_host_names(tmp_path: Path
             (USER, "", Invalid),
         ):
             with pytest.raises(refusal):
-                credentials.issue_host_token(engine.log, engine, engine.world, host, by)
+                pairing.issue_host_token(engine.log, engine, engine.world, host, by)
 
 
 def test_oauth_discovery_gets_a_plain_not_found(server: Served) -> None:

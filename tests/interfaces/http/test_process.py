@@ -14,7 +14,7 @@ from tests.adapters.models.fake_services import Asked, FakeService, Reply, fake_
 from tests.interfaces.http.process import ServerProcess, server_process, signed_in, with_model
 from tests.interfaces.http.serving import frames
 
-from everloop.access.credentials import load_access
+from everloop.access.pairing import load_access
 from everloop.app import Engine
 from everloop.errors import Forbidden, Invalid, Unavailable
 from everloop.interfaces.http.entry import serve

@@ -22,7 +22,7 @@ from tests.interfaces.voice.telephone import (
 )
 from websockets.exceptions import InvalidStatus
 
-from everloop.access import credentials
+from everloop.access import pairing
 from everloop.app import USER
 from everloop.inbox import Choice, RaiseRequest
 from everloop.interfaces.voice.callback_phrase import NOTHING_RUNS
@@ -71,7 +71,7 @@ def everything(server: Served) -> str:
 def test_a_webhook_without_twilios_signature_is_refused(server: Served) -> None:
     form, engine = call_form(), server.engine
     device = server.credential().text
-    token = credentials.issue_host_token(engine.log, engine, engine.world, "squid", USER).text
+    token = pairing.issue_host_token(engine.log, engine, engine.world, "squid", USER).text
     for path in ("/voice/call", "/voice/status", "/voice/other"):
         url = f"{PUBLIC}{path}"
         for forged in (

@@ -17,7 +17,7 @@ from tests.log.samples import WORDS, Said, Sayings, Tally
 
 from everloop.errors import Conflict, Invalid, Rejected
 from everloop.log import Draft, Event, Fact, Limits, Log, Projection, RowInsert, adds, event, on
-from everloop.log.history.impact import purge_impact, retraction_impact
+from everloop.log.history.impact_preview import purge_impact, retraction_impact
 from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.log.integrity.verify import verify_log
 from everloop.log.model.facts import STREAM, BranchForked, BranchStood, Purged, Retracted

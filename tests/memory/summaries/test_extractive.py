@@ -16,7 +16,7 @@ from everloop.memory.summaries.extractive import (
     information_score,
     split_into_sentences,
 )
-from everloop.memory.tokens import ESTIMATE, TokenCounter
+from everloop.memory.token_counts import ESTIMATE, TokenCounter
 
 MORNING = datetime(2026, 5, 17, 9, tzinfo=UTC)
 TALK = (

@@ -19,7 +19,7 @@ from everloop.memory.projections.queries import Filter, list_items, load_viewer
 from everloop.memory.summaries.compress import Compressor, SummaryText
 from everloop.memory.summaries.extractive import extractive_summariser
 from everloop.memory.summaries.zoom import zoom
-from everloop.memory.tokens import ESTIMATE
+from everloop.memory.token_counts import ESTIMATE
 from everloop.ports import Delta, Finish, ToolCall, Usage
 from everloop.testing.bus import FunctionBus
 from everloop.testing.model import ScriptedModel, Step

@@ -10,7 +10,7 @@ from tests.web.demo_server import open_page
 from tests.web.pages.test_accessibility import axe_violations, small_touch_targets
 from tests.web.servers import start_server
 
-from everloop.access import credentials
+from everloop.access import pairing
 from everloop.turns.tool_servers import ToolServer
 
 pytestmark = pytest.mark.xdist_group("web")
@@ -39,7 +39,7 @@ def test_a_token_is_shown_once_and_can_be_removed(
         sheet.get_by_label("Program name").fill("my-agent")
         sheet.get_by_role("button", name="Create token").click()
         token = sheet.locator("[data-token]").inner_text()
-        known = credentials.authenticate_device(server.engine.log, token)
+        known = pairing.authenticate_device(server.engine.log, token)
         assert known is not None
         assert known.host == "my-agent"
         sheet.get_by_role("button", name="Copy command").click()
@@ -59,7 +59,7 @@ def test_a_token_is_shown_once_and_can_be_removed(
         page.get_by_role("button", name="Remove my-agent").click()
         page.get_by_role("dialog").get_by_role("button", name="Remove").click()
         expect(page.get_by_role("list", name="Access tokens")).to_have_count(0)
-        assert credentials.authenticate_device(server.engine.log, token) is None
+        assert pairing.authenticate_device(server.engine.log, token) is None
 
 
 def test_an_invalid_program_name_is_rejected_in_the_form(tmp_path: Path, visit: Visit) -> None:

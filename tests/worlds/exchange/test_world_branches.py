@@ -36,7 +36,7 @@ from everloop.worlds import (
     story_messages,
     world_branches,
 )
-from everloop.worlds.exchange.importer import ExchangePorts
+from everloop.worlds.exchange.card_import import ExchangePorts
 from everloop.worlds.exchange.model.commands import ReplayLore
 from everloop.worlds.exchange.model.decide import replay_lore
 from everloop.worlds.exchange.service import ExchangeService

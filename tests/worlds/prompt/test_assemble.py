@@ -9,7 +9,7 @@ import pytest
 from everloop.app import USER, Engine
 from everloop.errors import Invalid
 from everloop.log import Command, Context
-from everloop.memory.tokens import estimate_tokens
+from everloop.memory.token_counts import estimate_tokens
 from everloop.ports import Text
 from everloop.worlds.message_parsing import parse_message
 from everloop.worlds.model import commands as c

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.worlds.simulation import Simulation, simulation
 
-from everloop.memory.tokens import estimate_tokens
+from everloop.memory.token_counts import estimate_tokens
 from everloop.testing.seeded_random import SeededRandom
 from everloop.worlds import WorldPrompt
 

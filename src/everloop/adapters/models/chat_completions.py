@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, cast
 import msgspec
 
 from everloop.errors import ModelFailed
-from everloop.memory.tokens import ESTIMATE
+from everloop.memory.token_counts import ESTIMATE
 from everloop.ports import (
     Image,
     Message,

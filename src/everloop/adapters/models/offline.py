@@ -25,7 +25,7 @@ from everloop.memory.summaries.compress import Refusal, SummaryText
 from everloop.memory.summaries.extractive import extract_summary
 from everloop.memory.text.analysis import STOP_WORDS, analyse
 from everloop.memory.text.similarity import compare_texts
-from everloop.memory.tokens import ESTIMATE
+from everloop.memory.token_counts import ESTIMATE
 from everloop.ports import (
     Chunk,
     Delta,

@@ -4,7 +4,7 @@ import importlib
 from typing import Any
 
 from everloop.adapters.models.chat_completions import TokenUsage, estimate_prompt_tokens
-from everloop.memory.tokens import ESTIMATE
+from everloop.memory.token_counts import ESTIMATE
 from everloop.ports import Prompt
 
 

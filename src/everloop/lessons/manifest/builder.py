@@ -38,7 +38,7 @@ from everloop.memory.model.commands import KeepContext
 from everloop.memory.model.scopes import Viewer
 from everloop.memory.projections.queries import load_viewer
 from everloop.memory.retrieval.results import SearchQuery, SearchResult
-from everloop.memory.tokens import ESTIMATE
+from everloop.memory.token_counts import ESTIMATE
 from everloop.ports import Clock, Ids
 
 # Most lines of a manifest repeat those of the one before, so token counts are cached.

@@ -8,7 +8,12 @@ from collections.abc import Callable, Sequence
 from itertools import count
 
 from everloop.errors import Conflict, Invalid, NotFound
-from everloop.log.history.impact import Impact, purge_impact, retraction_impact, rewind_impact
+from everloop.log.history.impact_preview import (
+    Impact,
+    purge_impact,
+    retraction_impact,
+    rewind_impact,
+)
 from everloop.log.maintenance.backup import BackupRotation
 from everloop.log.model.branches import MAIN
 from everloop.log.model.facts import (

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everloop.log import Reader
+from everloop.memory.index.bm25 import Lookup, TermMatch, count_visible, score_terms
 from everloop.memory.index.passage_table import PassageColumns
 from everloop.memory.index.quantisation import Floats
 from everloop.memory.index.row_sets import NO_ROW, Mask, Rows, mask_rows
-from everloop.memory.index.term_matches import Lookup, TermMatch, count_visible, score_terms
 from everloop.memory.index.visible_rows import VisibleRows
 from everloop.memory.text.analysis import ALTERNATIVE, MATCHED_ROWS_MAX, STOP_STEMS
 from everloop.memory.text.language import LANGUAGE_MARK, LANGUAGES, Languages

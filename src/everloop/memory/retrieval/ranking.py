@@ -17,7 +17,6 @@ from everloop.memory.index.row_sets import NO_ROW, Mask, Rows, distinct_rows
 from everloop.memory.index.search_view import SearchView
 from everloop.memory.index.visibility_mask import UNSET, Visibility
 from everloop.memory.model.events import PIVOTAL, SUMMARY
-from everloop.memory.retrieval.floor import barred, fit_of, passing
 from everloop.memory.retrieval.fusion import (
     KEYWORD_WEIGHT,
     SEMANTIC_WEIGHT,
@@ -31,6 +30,7 @@ from everloop.memory.retrieval.fusion import (
     fuse,
 )
 from everloop.memory.retrieval.intent import QueryIntent, intent_of
+from everloop.memory.retrieval.relevance_threshold import barred, fit_of, passing
 from everloop.memory.retrieval.results import RankExplanation, SearchQuery
 from everloop.memory.retrieval.retrievers import NO_HITS, RetrieverHits
 from everloop.memory.text.analysis import detect_question_languages

@@ -13,11 +13,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from everloop.memory.index.bm25 import TermMatch, score_terms
 from everloop.memory.index.postings import PostingList
 from everloop.memory.index.quantisation import Floats, largest_indices
 from everloop.memory.index.row_sets import Rows, descending_order, distinct_rows, mask_rows
 from everloop.memory.index.search_view import SearchView, TermSource
-from everloop.memory.index.term_matches import TermMatch, score_terms
 from everloop.memory.index.vector_index import VectorIndex
 from everloop.memory.text.analysis import (
     MATCHED_ROWS_MAX,

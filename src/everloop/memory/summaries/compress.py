@@ -48,7 +48,7 @@ from everloop.memory.summaries.successors import (
     window_stream,
 )
 from everloop.memory.summaries.zoom import DEPTH_MAX, RETIRED_SQL, compression_depth
-from everloop.memory.tokens import ESTIMATE, TokenCounter
+from everloop.memory.token_counts import ESTIMATE, TokenCounter
 
 T = TypeVar("T")
 

@@ -29,7 +29,7 @@ from everloop.memory.summaries.compress import (
     SummaryText,
 )
 from everloop.memory.text.analysis import STOP_WORDS, analyse
-from everloop.memory.tokens import ESTIMATE, TokenCounter
+from everloop.memory.token_counts import ESTIMATE, TokenCounter
 
 TITLES_CHARACTERS_MAX = 160
 SENTENCE_CHARACTERS_MAX = 320

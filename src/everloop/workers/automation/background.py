@@ -9,10 +9,10 @@ from everloop.log import CommandBus, Context, Log
 from everloop.log.model.record import from_microseconds, to_microseconds
 from everloop.log.ownership import Claim
 from everloop.ports import Clock
+from everloop.workers.automation.cron import Due, due_run
 from everloop.workers.automation.model import commands as c
 from everloop.workers.automation.model.state import SCHEDULE, Schedule, schedule_stream
 from everloop.workers.automation.queries import active_schedule_ids
-from everloop.workers.automation.timing import Due, due_run
 from everloop.workers.model.state import TASK, task_stream
 
 ENGINE = Context(actor="engine")

@@ -9,6 +9,7 @@ from everloop.log import CommandBus, Context, Log
 from everloop.log.idempotency import id_for_request
 from everloop.log.model.record import from_microseconds
 from everloop.ports import Clock
+from everloop.workers.automation.cron import check_timing, next_run
 from everloop.workers.automation.model import commands as c
 from everloop.workers.automation.model.events import StartRule, Timing
 from everloop.workers.automation.model.state import (
@@ -19,7 +20,6 @@ from everloop.workers.automation.model.state import (
     schedule_stream,
 )
 from everloop.workers.automation.queries import active_schedule_ids
-from everloop.workers.automation.timing import check_timing, next_run
 from everloop.workers.model.spec import TaskSpec
 
 

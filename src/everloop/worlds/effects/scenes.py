@@ -13,7 +13,7 @@ import msgspec
 
 from everloop.errors import EverloopError, ModelFailed, Rejected
 from everloop.log import Command, CommandBus, Context, Log, Reader
-from everloop.memory.tokens import estimate_tokens
+from everloop.memory.token_counts import estimate_tokens
 from everloop.worlds.effects.names import find_person
 from everloop.worlds.effects.read import GROUP, OFFSTAGE, SCENE, Readings, script
 from everloop.worlds.effects.schema import OffstageReading, SceneReading

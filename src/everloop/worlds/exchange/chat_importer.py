@@ -7,6 +7,7 @@ import msgspec
 
 from everloop.errors import Invalid
 from everloop.log import Command
+from everloop.worlds.exchange.card_import import CastMember, Importer
 from everloop.worlds.exchange.card_lore import character_lore
 from everloop.worlds.exchange.formats.chats import (
     BadLine,
@@ -18,8 +19,7 @@ from everloop.worlds.exchange.formats.chats import (
 )
 from everloop.worlds.exchange.formats.json_text import as_text, encode_json
 from everloop.worlds.exchange.formats.macros import expand_macros
-from everloop.worlds.exchange.importer import CastMember, Importer
-from everloop.worlds.exchange.imports import digest_of
+from everloop.worlds.exchange.import_report import digest_of
 from everloop.worlds.exchange.model import commands as x
 from everloop.worlds.model import commands as c
 from everloop.worlds.model import story_commands as s

@@ -9,7 +9,7 @@ from html import escape
 from io import BytesIO
 from typing import Final
 
-from everloop.worlds.exchange.book import Book, Chapter, Said
+from everloop.worlds.exchange.book_export import Book, Chapter, Said
 
 MEDIA_TYPE: Final = "application/epub+zip"
 _ACTION: Final = re.compile(r"\*([^*\n]+)\*")

@@ -8,14 +8,14 @@ import msgspec
 
 from everloop.errors import Invalid, NotFound
 from everloop.log import Reader
-from everloop.worlds.exchange.book import EVERYTHING, make_book, write_markdown
+from everloop.worlds.exchange.book_export import EVERYTHING, make_book, write_markdown
+from everloop.worlds.exchange.card_import import ExchangePorts
 from everloop.worlds.exchange.epub import MEDIA_TYPE, write_epub
 from everloop.worlds.exchange.formats.card_files import CARD_JSON, CardForm, write_charx, write_png
 from everloop.worlds.exchange.formats.cards import card_from_sheet, card_version
 from everloop.worlds.exchange.formats.chats import WrittenLine, write_lines, write_message
 from everloop.worlds.exchange.formats.json_text import JsonObject, as_object
 from everloop.worlds.exchange.formats.lorebooks import new_book, write_book
-from everloop.worlds.exchange.importer import ExchangePorts
 from everloop.worlds.exchange.queries import chat_origin, find_lorebook, message_origins
 from everloop.worlds.exchange.world_json.export import (
     export_character,

@@ -8,13 +8,13 @@ from everloop.errors import Conflict, Invalid, Rejected
 from everloop.log import Context, Impact
 from everloop.log.idempotency import first_result, step_request_id
 from everloop.ports import Progress
+from everloop.worlds.exchange.card_import import CastMember, ExchangePorts, Importer
 from everloop.worlds.exchange.chat_importer import ChatPlan, import_chat
 from everloop.worlds.exchange.exports import Exporter
 from everloop.worlds.exchange.formats import png
 from everloop.worlds.exchange.formats.chats import ChatHeader, ChatLine, read_chat
 from everloop.worlds.exchange.formats.json_text import decode_object
-from everloop.worlds.exchange.importer import CastMember, ExchangePorts, Importer
-from everloop.worlds.exchange.imports import (
+from everloop.worlds.exchange.import_report import (
     CastQuestion,
     ImportChoices,
     WorldImportResult,

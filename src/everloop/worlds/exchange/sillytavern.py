@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from everloop.errors import Invalid, Rejected
+from everloop.worlds.exchange.card_import import CastMember, Importer
 from everloop.worlds.exchange.chat_importer import ChatPlan, import_chat
 from everloop.worlds.exchange.formats.archives import FileSet
 from everloop.worlds.exchange.formats.chats import ChatHeader, read_chat
@@ -19,8 +20,7 @@ from everloop.worlds.exchange.formats.json_text import (
     decode_object,
     encode_json,
 )
-from everloop.worlds.exchange.importer import CastMember, Importer
-from everloop.worlds.exchange.imports import CastQuestion, digest_of
+from everloop.worlds.exchange.import_report import CastQuestion, digest_of
 from everloop.worlds.exchange.sources import USER_FOLDERS
 from everloop.worlds.model.values import CharacterSheet
 

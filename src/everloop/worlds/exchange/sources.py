@@ -11,7 +11,7 @@ from everloop.worlds.exchange.formats.cards import is_card
 from everloop.worlds.exchange.formats.chats import is_chat
 from everloop.worlds.exchange.formats.json_text import JsonObject, decode_object
 from everloop.worlds.exchange.formats.lorebooks import book_form
-from everloop.worlds.exchange.imports import SourceKind, digest_of
+from everloop.worlds.exchange.import_report import SourceKind, digest_of
 from everloop.worlds.exchange.settings import ExchangeLimits
 from everloop.worlds.exchange.world_json.file_format import FORMAT
 

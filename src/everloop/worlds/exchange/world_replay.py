@@ -16,8 +16,8 @@ from everloop.errors import Invalid
 from everloop.log import Command, Context, Draft, visible
 from everloop.memory.model.commands import PinItem, RateItem, RememberItem, UnpinItem
 from everloop.memory.model.events import PIVOTAL
-from everloop.worlds.exchange.importer import Importer
-from everloop.worlds.exchange.imports import digest_of
+from everloop.worlds.exchange.card_import import Importer
+from everloop.worlds.exchange.import_report import digest_of
 from everloop.worlds.exchange.model import commands as x
 from everloop.worlds.exchange.world_json.file_format import (
     FactNumbers,

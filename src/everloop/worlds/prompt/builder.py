@@ -10,7 +10,7 @@ from typing import Protocol
 
 from everloop.log import Log, Reader
 from everloop.memory.model.events import Ledger, LedgerEntry, LedgerSection
-from everloop.memory.tokens import ESTIMATE
+from everloop.memory.token_counts import ESTIMATE
 from everloop.worlds.message_parsing import told_text
 from everloop.worlds.model.checks import existing_world, require_scene
 from everloop.worlds.model.state import WORLD, World, world_stream

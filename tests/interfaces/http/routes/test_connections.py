@@ -15,8 +15,8 @@ from tests.interfaces.http.serving import (
     wait_until_ended,
 )
 
-from everloop.access.credentials import issue_host_token
 from everloop.access.model_services import allow_model_service
+from everloop.access.pairing import issue_host_token
 from everloop.adapters.models import discovery
 from everloop.app import USER
 from everloop.model_settings import ModelSettings

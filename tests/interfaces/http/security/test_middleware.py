@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from tests.interfaces.http.serving import Served, served
 from tests.worlds.exchange.samples import V2, png_card
 
-from everloop.access import credentials
+from everloop.access import pairing
 from everloop.access.commands import PairDevice, RevokeDevice
 from everloop.app import USER
 from everloop.interfaces.http.app import ROUTERS
@@ -66,12 +66,12 @@ def test_the_list_of_routes_is_not_empty() -> None:
 def test_every_route_requires_a_credential(shared: Served, credential: str) -> None:
     known = shared.credential()
     engine = shared.engine
-    token = credentials.issue_host_token(engine.log, engine, engine.world, "squid", USER).text
+    token = pairing.issue_host_token(engine.log, engine, engine.world, "squid", USER).text
     if credential == "revoked":
         shared.engine.do(RevokeDevice(known.device_id))
     brought = {
         "none": {},
-        "wrong": shared.headers(credentials.Credential(known.device_id, "x" * 43)),
+        "wrong": shared.headers(pairing.Credential(known.device_id, "x" * 43)),
         "half": {"cookie": f"{shared.cookie_name}={known.cookie}"},
         "other half": {"x-everloop-key": known.key},
         "whole cookie": {"cookie": f"{shared.cookie_name}={known.text}"},
@@ -211,9 +211,9 @@ def test_a_ticket_opens_files_and_exports_together_with_its_cookie_for_a_day(
 def test_a_device_that_kept_its_whole_secret_in_a_cookie_signs_in_again(server: Served) -> None:
     server.code()
     secret = "s" * 43
-    old = PairDevice("dev-old", "old", credentials.digest_secret(secret), "proxy", "me")
+    old = PairDevice("dev-old", "old", pairing.digest_secret(secret), "proxy", "me")
     server.engine.do(old)
-    known = credentials.Credential("dev-old", secret)
+    known = pairing.Credential("dev-old", secret)
     with server.stranger() as client:
         for sent in (server.headers(known), {"authorization": f"Bearer {known.text}"}):
             assert client.get("/api/session", headers=sent).status_code == 401

@@ -11,7 +11,7 @@ from everloop.log import Log, Reader
 from everloop.memory.model.events import Remembered
 from everloop.memory.model.scopes import OWNER, Viewer
 from everloop.memory.projections.queries import Item, items_at
-from everloop.worlds.exchange.imports import FileKeeper
+from everloop.worlds.exchange.import_report import FileKeeper
 from everloop.worlds.exchange.world_json.file_format import (
     FORMAT,
     VERSION,

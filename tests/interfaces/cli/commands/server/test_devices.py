@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
-from everloop.access import credentials
+from everloop.access import pairing
 from everloop.access.events import DeviceRevoked
 from everloop.app import Engine
 
@@ -16,10 +16,10 @@ def line(tmp_path: Path) -> CommandLine:
     return CommandLine(tmp_path)
 
 
-def _paired(line: CommandLine, name: str) -> credentials.Credential:
+def _paired(line: CommandLine, name: str) -> pairing.Credential:
     code: str = line.typed("pair", "--json").document["code"]
     with Engine.open(line.home) as engine:
-        return credentials.pair_device(engine, engine.world, name, way="code", via=code)
+        return pairing.pair_device(engine, engine.world, name, way="code", via=code)
 
 
 def test_only_a_person_gets_a_pairing_code(line: CommandLine) -> None:

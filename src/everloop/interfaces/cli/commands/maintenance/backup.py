@@ -24,8 +24,8 @@ from everloop.log import (
     node_backup_folder,
     restore_log,
 )
+from everloop.restore_access import NOBODY, Trusted, revoke_what_returned, trusted_now
 from everloop.stores import log_path, replica_path, tenant_folder
-from everloop.trusted import NOBODY, Trusted, revoke_what_returned, trusted_now
 
 
 def backup(session: Session, args: Namespace) -> None:

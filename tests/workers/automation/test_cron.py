@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from everloop.errors import Invalid
+from everloop.workers.automation.cron import check_timing, due_run, next_run
 from everloop.workers.automation.model.events import Timing
-from everloop.workers.automation.timing import check_timing, due_run, next_run
 
 BERLIN = "Europe/Berlin"
 

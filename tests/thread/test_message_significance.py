@@ -16,8 +16,8 @@ from everloop.ports import Model, Params, Prompt, Stream
 from everloop.services import Services
 from everloop.settings import Settings
 from everloop.testing.model import ScriptedModel
+from everloop.thread.message_significance import RateMessagesTask
 from everloop.thread.model.commands import HOME
-from everloop.thread.rate_messages import RateMessagesTask
 from everloop.thread.service import OutgoingMessage
 
 WRITER = """

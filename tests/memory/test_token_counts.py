@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everloop.memory.tokens import ESTIMATE, TokenCounter, estimate_tokens
+from everloop.memory.token_counts import ESTIMATE, TokenCounter, estimate_tokens
 
 # Counted in November 2026 with cl100k, o200k and Claude 2's tokenizer; the mean of the three.
 COUNTED = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from everloop.adapters.answer_relay import PIECE_CHARACTERS, AnswerRelay
+from everloop.adapters.node_relay import PIECE_CHARACTERS, AnswerRelay
 from everloop.adapters.system import system_world
 from everloop.log.postgres.sequencer import open_postgres_log
 from everloop.turns.live import LiveAnswers, LiveText

@@ -16,7 +16,7 @@ from everloop.worlds.exchange.formats.card_files import CardFile, read_card_file
 from everloop.worlds.exchange.formats.cards import sheet_from_card
 from everloop.worlds.exchange.formats.json_text import decode_object
 from everloop.worlds.exchange.formats.lorebooks import read_book
-from everloop.worlds.exchange.imports import (
+from everloop.worlds.exchange.import_report import (
     FileKeeper,
     ImportChoices,
     ImportReport,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from everloop.access import credentials
+from everloop.access import pairing
 from everloop.access.commands import RevokeDevice
 from everloop.app import USER, Engine
 from everloop.errors import Forbidden
@@ -25,29 +25,29 @@ def engine(tmp_path: Path) -> Generator[Engine]:
         yield opened
 
 
-def _paired(engine: Engine) -> credentials.Credential:
-    code = credentials.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=600)
-    return credentials.pair_device(engine, engine.world, "phone", way="code", via=code)
+def _paired(engine: Engine) -> pairing.Credential:
+    code = pairing.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=600)
+    return pairing.pair_device(engine, engine.world, "phone", way="code", via=code)
 
 
 def test_a_credential_authenticates_its_device_until_it_is_revoked(engine: Engine) -> None:
     credential = _paired(engine)
-    device = credentials.authenticate_device(engine.log, credential.text)
+    device = pairing.authenticate_device(engine.log, credential.text)
     assert device is not None
     assert device.name == "phone"
     engine.do(RevokeDevice(credential.device_id))
-    assert credentials.authenticate_device(engine.log, credential.text) is None
+    assert pairing.authenticate_device(engine.log, credential.text) is None
 
 
 @pytest.mark.parametrize(
     "text", ["", ".", "x", "x.y", "dev-1.", ".secret", "\xff.\xff", "a" * 9_999]
 )
 def test_a_wrong_credential_authenticates_nobody(engine: Engine, text: str) -> None:
-    assert credentials.authenticate_device(engine.log, text) is None
+    assert pairing.authenticate_device(engine.log, text) is None
     credential = _paired(engine)
-    assert credentials.authenticate_device(engine.log, text) is None
-    assert credentials.authenticate_device(engine.log, f"{credential.device_id}.{text}") is None
-    assert credentials.authenticate_device(engine.log, f"{credential.text}{text or 'x'}") is None
+    assert pairing.authenticate_device(engine.log, text) is None
+    assert pairing.authenticate_device(engine.log, f"{credential.device_id}.{text}") is None
+    assert pairing.authenticate_device(engine.log, f"{credential.text}{text or 'x'}") is None
 
 
 def test_a_credential_does_not_show_its_secret(engine: Engine) -> None:
@@ -64,15 +64,15 @@ def test_rewinding_a_conversation_does_not_restore_a_revoked_device(engine: Engi
     credential = _paired(engine)
     engine.do(RevokeDevice(credential.device_id))
     talk.rewind(sent.message_id, USER)
-    assert credentials.authenticate_device(engine.log, credential.text) is None
+    assert pairing.authenticate_device(engine.log, credential.text) is None
 
 
 def test_pairing_before_any_code_was_made_is_refused(engine: Engine) -> None:
     with pytest.raises(Forbidden):
-        credentials.pair_device(engine, engine.world, "x", way="code", via="ABCDEFGHJK")
+        pairing.pair_device(engine, engine.world, "x", way="code", via="ABCDEFGHJK")
 
 
 def test_a_code_is_long_and_easy_to_read_aloud(engine: Engine) -> None:
-    code = credentials.make_pairing_code(engine.log, engine, engine.world, Context(), lives_s=60)
+    code = pairing.make_pairing_code(engine.log, engine, engine.world, Context(), lives_s=60)
     assert len(code) == 10
     assert not set(code) & set("01OIl")

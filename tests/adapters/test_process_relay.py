@@ -8,7 +8,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from everloop.adapters.live_relay import LiveAnswerRelay
+from everloop.adapters.process_relay import LiveAnswerRelay
 from everloop.turns.live import LiveAnswers, LiveText
 
 PATIENCE_S = 30.0

@@ -9,7 +9,7 @@ from everloop.app import USER
 from everloop.errors import NotFound
 from everloop.memory.projections.queries import Filter, list_items, load_viewer
 from everloop.ports import ToolCall
-from everloop.thread.model.claims import can_be_kept, claims_to_have_kept
+from everloop.thread.model.memory_claims import can_be_kept, claims_to_have_kept
 from everloop.thread.turns import KEPT_FOR_IT, NOT_KEPT
 
 CLAIMS = """

@@ -7,7 +7,7 @@ in again, and trust a host that the user no longer trusts.
 import msgspec
 
 from everloop.access.commands import RemovePasskey, RevokeDevice
-from everloop.access.credentials import load_access
+from everloop.access.pairing import load_access
 from everloop.app import Engine
 from everloop.log import Context
 
