@@ -112,3 +112,14 @@ def test_a_silent_character_speaks_unasked_on_the_branch_of_the_reply(tmp_path: 
         play.read({"gist": "They met.", "interjects": "Ben"})
         assert play.world.turn is not None
         assert play.world.turn.speaker == play.ben
+
+
+def test_words_outside_the_story_are_for_one_reply_also_if_it_was_whispered(
+    tmp_path: Path,
+) -> None:
+    with stage(tmp_path) as play:
+        tell(play, "Well? ((Let Ada lie about the letter.))")
+        assert "lie about the letter" in play.told(play.ben)
+        whisper = Line("It was me.", speaker=play.ada, witnesses=("you", play.ada), reply=False)
+        play.worlds.say(play.id, whisper, USER)
+        assert "lie about the letter" not in play.told(play.ben)

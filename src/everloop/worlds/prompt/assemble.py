@@ -251,7 +251,7 @@ def _memories(memories: Sequence[KnownText]) -> Iterator[Segment]:
 def _closing(view: PointOfView, sheet: CharacterSheet, direction: str) -> Iterator[Segment]:
     if view.world.note.text:
         yield Segment("note", view.world.note.text, Tier.MUST, reason="the author's note")
-    newest = view.messages[-1] if view.messages else None
+    newest = view.messages[-1] if view.messages and view.up_to_date else None
     if newest is not None and newest.speaker == PLAYER and (said := directions(newest.passages)):
         text = f"The player asks, outside the story: {said}"
         yield Segment("direction", text, Tier.MUST, (newest.position,), "for the teller alone")

@@ -46,7 +46,10 @@ class KnownText(msgspec.Struct, frozen=True):
 
 
 class PointOfView(msgspec.Struct, frozen=True):
-    """A world as one person knows it. `numbers` count the messages of the scene."""
+    """A world as one person knows it. `numbers` count the messages of the scene.
+
+    `up_to_date` tells whether the last message is the newest of the scene: nobody whispered since.
+    """
 
     world_id: str
     who: str
@@ -56,6 +59,7 @@ class PointOfView(msgspec.Struct, frozen=True):
     names: dict[str, str]
     messages: tuple[StoryMessage, ...]
     numbers: tuple[int, ...]
+    up_to_date: bool
     premise: str
     activities: dict[str, Activity]
     condition: Condition
@@ -82,7 +86,8 @@ def point_of_view(  # noqa: PLR0913 - the last two are named and optional
 ) -> PointOfView:
     """The world as someone in the open scene knows it, without one message if it is named."""
     viewers = scene.present if who == NARRATOR else (who,)
-    numbered = _dialogue(reader, world_id, scene, viewers, limits.messages, without)
+    happened = _happened(reader, world_id, scene, limits.messages, without)
+    numbered = [(at, one) for at, one in happened if all(map(one.reaches, viewers))]
     return PointOfView(
         world_id=world_id,
         who=who,
@@ -92,6 +97,7 @@ def point_of_view(  # noqa: PLR0913 - the last two are named and optional
         names={each: _name(world, each) for each in scene.present},
         messages=tuple(message for _, message in numbered),
         numbers=tuple(number for number, _ in numbered),
+        up_to_date=numbered[-1:] == happened[-1:],
         premise=scene.premise if _all(viewers, scene.premise_known_to) else "",
         activities={each: _seen(world, each, who) for each in scene.present},
         condition=world.conditions.get(who, Condition()),
@@ -121,15 +127,10 @@ def _name(world: World, who: str) -> str:
     return world.name_of(who) or who
 
 
-def _dialogue(
-    reader: Reader,
-    world_id: str,
-    scene: Scene,
-    viewers: tuple[str, ...],
-    most: int,
-    without: str,
+def _happened(
+    reader: Reader, world_id: str, scene: Scene, most: int, without: str
 ) -> list[tuple[int, StoryMessage]]:
-    """The newest messages that reached all viewers, with their numbers in the scene.
+    """The newest messages of the scene, with their numbers in it.
 
     The first one moves on by a whole chunk at a time, so that prompts begin the same way.
     """
@@ -140,7 +141,7 @@ def _dialogue(
     return [
         (first + number, one)
         for number, one in enumerate(found)
-        if one.counts and one.message_id != without and all(map(one.reaches, viewers))
+        if one.counts and not one.hidden and one.message_id != without
     ]
 
 
