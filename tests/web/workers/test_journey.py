@@ -151,6 +151,7 @@ def test_a_task_goes_from_the_form_to_the_merged_change(
         expect(page.get_by_text("Nothing needs you.")).to_be_visible()
         shoot(page, "inbox-empty")
         page.get_by_role("link", name="Start a task").click()
+        page.wait_for_url("**/tasks?*")
         page.reload()  # the address opens the form by itself
         fill_form(page, shoot, repository)
         answer_questions(page, shoot)
