@@ -38,6 +38,7 @@ _SECTIONS = frozenset(
         "sentiment",
         "sink",
         "thread",
+        "voice",
         "workers",
         "worlds",
     ]
@@ -51,6 +52,10 @@ _SAFE_TEXT = frozenset(
         "models.openai_model",
         "models.openrouter_model",
         "sink.location",
+        "voice.call_about",
+        "voice.language",
+        "voice.tts_provider",
+        "voice.tts_voice",
         "workers.claude_model",
         "workers.kubernetes.cpu_limit",
         "workers.kubernetes.cpu_request",
@@ -92,6 +97,20 @@ _FIXED = {  # a name, or a section with its dot: why it is fixed
             "sentiment.host_versions",
         ),
         GATE,
+    ),
+    **dict.fromkeys(
+        (
+            "voice.account",
+            "voice.number",
+            "voice.callers",
+            "voice.call_to",
+            "voice.pin_tries_max",
+            "voice.pin_failures_max",
+            "voice.pin_lock_s",
+            "voice.pin_wait_s",
+            "voice.token_lives_s",
+        ),
+        SIGN_IN,
     ),
 }
 _AT_ONCE = ("models.", "thread.answer.", "thread.context.", "thread.imports.", "hooks.")
