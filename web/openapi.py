@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from everloop.access import credentials
+from everloop.access import pairing
 from everloop.app import USER, Engine
 from everloop.interfaces.http.app import build_application
 from everloop.services import Services
@@ -22,8 +22,8 @@ def described() -> str:
     with tempfile.TemporaryDirectory() as home:
         settings = Settings()
         with Engine.open(home, settings=settings) as engine:
-            code = credentials.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=60)
-            credential = credentials.pair_device(
+            code = pairing.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=60)
+            credential = pairing.pair_device(
                 engine, engine.world, "openapi", way="code", via=code
             )
             running = Services(engine, settings)

@@ -102,7 +102,7 @@ def test_a_conversation_and_a_lesson_are_created_once_when_responses_are_lost(
         page.get_by_role("button", name="New conversation").click()
         page.get_by_label("Title").fill("The garden")
         page.get_by_role("dialog").get_by_role("button", name="Create", exact=True).click()
-        expect(page.get_by_label("Write a message")).to_be_visible()
+        page.wait_for_url("**/t/*")  # on a phone, the thread behind the dialog has a composer too
         assert len(_kinds(server, "thread.thread_opened")) == begun + 1
 
 

@@ -59,7 +59,7 @@ def test_a_check_that_the_worker_left_alone_is_not_marked(work: Rig, code: Path)
     assert verdict.check_files.standing == "unchanged"
 
 
-def test_a_worker_that_was_asked_for_changes_is_still_compared_with_the_beginning(
+def test_a_worker_that_runs_again_is_still_compared_with_the_beginning(
     work: Rig, code: Path
 ) -> None:
     orders = "test -e once || { touch once; echo 'raise SystemExit(0)' > tests/check.py; }"
@@ -68,7 +68,7 @@ def test_a_worker_that_was_asked_for_changes_is_still_compared_with_the_beginnin
         grants=Grants(sandbox="off"),
     )  # fmt: skip
     work.until(name, "review")
-    work.answer("revise", text="Once more.")
+    work.answer("again")
     work.until(name, "approved", "running")
     verdict = work.until(name, "review").verdict
     assert verdict is not None
