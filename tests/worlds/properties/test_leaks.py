@@ -35,7 +35,7 @@ class Play:
 
     def code(self, witnesses: tuple[str, ...]) -> str:
         self.count += 1
-        word = f"{self.dice.choice(('zephyr', 'quartz', 'cobalt', 'amber'))}-{self.count}"
+        word = f"{self.dice.choice(('zephyr', 'quartz', 'cobalt', 'amber'))}-{self.count:05}"
         self.known[word] = set(witnesses)
         return word
 
@@ -139,12 +139,16 @@ class Play:
     def leaks(self) -> list[str]:
         found: list[str] = []
         for who, text in self.sim.all_told().items():
-            found += [f"{word} to {who}" for word in codes(text) if who not in self.known[word]]
+            found += [f"{word} to {who}" for word in codes(text) if not self.knows({who}, word)]
         if self.present:
             everyone = set(self.present)
             told = codes(self.sim.told(NARRATOR))
-            found += [f"{word} to all" for word in told if not everyone <= self.known[word]]
+            found += [f"{word} to all" for word in told if not self.knows(everyone, word)]
         return found
+
+    def knows(self, viewers: set[str], word: str) -> bool:
+        """Whether they witnessed a code word; of one cut off, whether they did any it may be."""
+        return any(viewers <= self.known[one] for one in self.known if one.startswith(word))
 
     def missing(self) -> tuple[int, int]:
         """How many of the newest witnessed lines are missing, of how many."""
