@@ -64,14 +64,16 @@ newest: setup  ## Run a core part of the tests under the newest Python on this m
 	$(BIN)/uv pip sync --quiet --python .venv-newest/bin/python --require-hashes requirements/dev.lock.txt; \
 	PYTHONPATH=src .venv-newest/bin/python -m pytest -q -p no:cacheprovider $(CORE)
 
-browser:  # Debian's chromium, for the tests that look at the pages; without it they are skipped
-	@if ! command -v chromium > /dev/null; then \
+browser:  # Debian's chromium and bubblewrap, for tests of the pages and the sandbox; without them those are skipped
+	@for one in chromium:chromium bwrap:bubblewrap; do \
+		program="$${one%%:*}"; package="$${one##*:}"; \
+		if command -v "$$program" > /dev/null; then continue; fi; \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-			printf '\033[1m→ chromium, by apt-get\033[0m\n'; \
+			printf '\033[1m→ %s, by apt-get\033[0m\n' "$$package"; \
 			{ apt-get update -qq || true; } > /dev/null 2>&1; \
-			DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium > /dev/null \
-				|| echo "chromium could not be installed: the browser tests are skipped"; \
-		else echo "no chromium: the browser tests are skipped (Debian: apt install chromium)"; fi; fi
+			DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$$package" > /dev/null \
+				|| echo "$$package could not be installed: its tests are skipped"; \
+		else echo "no $$program: its tests are skipped (Debian: apt install $$package)"; fi; done
 
 check: setup web/node_modules/.package-lock.json  ## Format, lint, types, import contracts; changes nothing
 	$(call say,"format: ruff format --check")
