@@ -14,7 +14,8 @@ BENCH := $(BIN)/python -m bench
 MILLION := recall-all-1000000 recall-scope-1000000 recall-witness-1000000 recall-growth-1000000
 DOCS := $(BIN)/python -m docs.generate
 # `logical`: with psutil installed, `auto` would count physical cores only.
-PYTEST := $(BIN)/pytest -n logical --maxprocesses 8 --dist loadgroup
+# A test that fails is run once more, and the summary names it: on a busy machine a wait can be too short.
+PYTEST := $(BIN)/pytest -n logical --maxprocesses 8 --dist loadgroup --reruns 1
 CORE := tests/test_settings.py tests/log/test_contract.py tests/memory/model tests/lessons/gate tests/thread/model
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \

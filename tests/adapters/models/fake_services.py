@@ -51,6 +51,11 @@ class FakeService:
     stalled: threading.Event = field(default_factory=threading.Event)
     gone: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def talk(self) -> list[Asked]:
+        """The calls for an answer, without those for JSON that the tasks after a turn make."""
+        return [one for one in self.asked if "response_format" not in one.body]
+
     def next_reply(self) -> Reply:
         """What this call gets: the next reply, and the last one for ever after."""
         return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]

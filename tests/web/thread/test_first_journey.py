@@ -75,8 +75,8 @@ def test_from_a_link_to_the_answer_of_a_connected_model(
         expect(page.locator("[data-built-in-banner]")).to_have_count(0)
         assert say(page, QUESTION) == ANSWER
         screenshot(page, "journey-connected")
-        sent = str(model.asked[-1].body["messages"])
-    assert model.asked[-1].headers["authorization"] == f"Bearer {KEY}"
+        sent = str(model.talk[-1].body["messages"])
+    assert model.talk[-1].headers["authorization"] == f"Bearer {KEY}"
     assert STATEMENT in sent
     assert "Noted" not in sent
     assert "Nothing about that yet" not in sent
@@ -125,7 +125,7 @@ def test_an_answer_can_be_asked_again_with_another_model(
         expect(page.locator(DONE).last).to_contain_text("You told me")
         page.get_by_label("Model", exact=True).select_option("offline")
         assert say(page, "Thanks!") == "You are welcome."
-    assert "Be brief." not in str(model.asked[-1].body)
+    assert "Be brief." not in str(model.talk[-1].body)
 
 
 @pytest.mark.promise("P-THREAD-5")
@@ -153,7 +153,7 @@ def test_instructions_reach_the_model_and_the_inspector_shows_what_was_sent(
         shown = {str(one.get_attribute("data-sent")): one.text_content() for one in as_sent.all()}
         page.locator("summary", has_text="System prompt").click()
         screenshot(page, "inspect-as-sent")
-    body = model.asked[-1].body
+    body = model.talk[-1].body
     assert "Be brief." in body["messages"][0]["content"]
     assert shown["system"] == body["messages"][0]["content"]
     assert json.loads(shown["tools"] or "") == [one["function"] for one in body["tools"]]

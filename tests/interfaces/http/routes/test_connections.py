@@ -91,7 +91,7 @@ def test_a_key_is_saved_where_only_the_user_reads_it_and_never_shown(
     assert not any(KEY in text for text in shown)
     assert KEY not in (tmp_path / "settings.toml").read_text()
     assert not any(KEY in str(record.data) for record in alone.engine.log.records())
-    assert service.asked[-1].headers["authorization"] == f"Bearer {KEY}"
+    assert service.talk[-1].headers["authorization"] == f"Bearer {KEY}"
 
 
 def test_a_disconnected_service_is_forgotten(
@@ -155,7 +155,7 @@ def test_each_answer_may_have_its_own_model_temperature_and_length(
         ).json()
         wait_until_ended(client, again["turn_id"])
         assert answers(alone) == [("Behind the blue door.", "endpoint:other")]
-        body = service.asked[-1].body
+        body = service.talk[-1].body
         assert (body["model"], body["temperature"]) == ("other", 0.1)
         assert 50 in (body.get("max_tokens"), body.get("max_completion_tokens"))
         back = client.post(

@@ -54,7 +54,7 @@ def _ask(client: httpx.Client, text: str) -> str:
 
 def _dialogue(service: FakeService) -> list[tuple[str, str]]:
     """The conversation in the last model call."""
-    messages: list[dict[str, Any]] = service.asked[-1].body["messages"]
+    messages: list[dict[str, Any]] = service.talk[-1].body["messages"]
     return [(one["role"], _text(one["content"])) for one in messages if one["role"] != "system"]
 
 
@@ -148,5 +148,5 @@ def test_the_answer_length_limit_can_be_changed_while_serving(tmp_path: Path) ->
         path = "/api/settings/thread.answer.tokens_max"
         assert client.put(path, json={"value": "77"}).json()["value"] == 77
         _ask(client, "Short?")
-        asked = big.asked[-1].body
+        asked = big.talk[-1].body
         assert 77 in (asked.get("max_tokens"), asked.get("max_completion_tokens"))
