@@ -59,6 +59,10 @@ class NameCodes:
             self.names.append(name)
         return code
 
+    def existing_code(self, name: str) -> int:
+        """The code of a name; 0 if it has none."""
+        return self._codes.get(name, 0)
+
     def existing_codes(self, names: Iterable[str]) -> list[int]:
         """The codes of those names that have one."""
         return [self._codes[name] for name in names if name in self._codes]

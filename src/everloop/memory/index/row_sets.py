@@ -35,6 +35,28 @@ def distinct_rows(size: int, *parts: Rows) -> Rows:
     return there.nonzero()[0]
 
 
+def contained(rows: Rows, among: Rows) -> Mask:
+    """Which of the rows, in order and at least one, are `among` others."""
+    size: int = rows.item(-1) + 1
+    if size > SPARSE_FROM:
+        return np.isin(rows, among)
+    there = np.zeros(size, np.bool_)
+    there[among[among < size]] = True
+    return there.take(rows)
+
+
+def spread(rows: Rows, some: Rows, values: NDArray[np.float64], other: float) -> Any:
+    """The values of some rows for each of `rows`, which are in order; `other` for the rest."""
+    size: int = rows.item(-1) + 1
+    if size > SPARSE_FROM:
+        found = np.full(len(rows), other)
+        found[np.searchsorted(rows, some)] = values
+        return found
+    by_row = np.full(size, other)
+    by_row[some] = values
+    return by_row.take(rows)
+
+
 def descending_order(scores: NDArray[Any]) -> Rows:
     """The indices that sort scores above -2 in descending order; among equals the lower is first.
 

@@ -64,6 +64,7 @@ class VisibleVectors:
     rows: Rows  # of these places
     hidden: NDArray[np.uint8]  # by place: HIDDEN where it may not be seen, else 0
     before: tuple[Rows, Floats] | None = None  # by row: place of the passage before; mixed norm
+    sample: tuple[NDArray[np.float64], int] | None = None  # the sum of some vectors, and how many
 
 
 @dataclass(slots=True)
@@ -89,6 +90,18 @@ class SearchView(VisibleRows):
         self._terms = _TermCache()
         self._languages: Languages | None = None
         self._vectors: VisibleVectors | None = None
+        self._by_act: dict[int, Rows] = {}
+
+    def told_rows(self, act: int) -> Rows:
+        """The visible rows with this speech act that no model said, oldest first."""
+        found = self._by_act.get(act)
+        if found is None:
+            size = self.size - 1  # the last one stands for all later rows
+            told = self.allowed[:size] & (self.table.act.all[:size] == act)
+            told &= ~self.table.answered.all[:size]
+            told[NO_ROW] = False
+            found = self._by_act[act] = told.nonzero()[0]
+        return found
 
     def match_counts(self, terms: Sequence[str], source: TermSource) -> list[int]:
         """How many visible rows contain each of these terms themselves."""

@@ -10,6 +10,7 @@ import numpy as np
 from everloop.memory.index.quantisation import (
     Floats,
     QueryVector,
+    from_bfloat16,
     hamming_distances,
     largest_indices,
     sign_bits,
@@ -79,10 +80,14 @@ class VectorQuery:
         Texts of one language, and all texts of one model, have much in common: only what is nearer
         than that says anything. Among few vectors, what is usual in the model counts too.
         """
-        places = view.vectors(self._arrays.rows).places
-        sample = self._dots(places[:: len(places) // SAMPLED + 1])
-        total = float(sample.sum()) + PRIOR_COUNT * self._usual
-        return total / (len(sample) + PRIOR_COUNT)
+        visible = view.vectors(self._arrays.rows)
+        if visible.sample is None:
+            places = visible.places[:: len(visible.places) // SAMPLED + 1]
+            whole = from_bfloat16(self._arrays.vectors.take(places, axis=0))
+            visible.sample = whole.sum(axis=0, dtype=np.float64), len(places)
+        total, count = visible.sample
+        dots = round(float(total @ self._query), DIGITS)
+        return (dots + PRIOR_COUNT * self._usual) / (count + PRIOR_COUNT)
 
     def _candidates(self, visible: VisibleVectors, wanted: int) -> Rows:
         """The visible places whose signs differ least from the query's."""

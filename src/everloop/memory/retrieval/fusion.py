@@ -93,6 +93,10 @@ class FusedRanking:
         """How many keys are ranked, including those with hardly any points."""
         return len(self._order)
 
+    def indices(self, places: Keys) -> Keys:
+        """The indices, among all keys in order, of those at some places of the ranking."""
+        return self._order.take(places)
+
     def keys(self, places: Keys) -> Keys:
         """The keys at some places of the ranking."""
         return self._keys.take(self._order.take(places))

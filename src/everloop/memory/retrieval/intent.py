@@ -108,7 +108,9 @@ def intent_of(text: str) -> QueryIntent:
 
 def is_copy(text: str, query: str) -> bool:
     """Whether a text is the query itself, and no statement that is searched for word for word."""
-    if _plain(text) != _plain(query):
+    wanted, folded = _plain_query(query), text.casefold()
+    first, _, _ = wanted.partition(" ")
+    if len(folded) < len(wanted) or first not in folded or _join_words(folded) != wanted:
         return False
     if is_question(text) or text.rstrip().endswith("?"):
         return True
@@ -116,7 +118,16 @@ def is_copy(text: str, query: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return _SPACES.sub(" ", text.casefold()).strip()
+    return _join_words(text.casefold())
+
+
+@lru_cache(maxsize=QUESTIONS_CACHED)
+def _plain_query(text: str) -> str:
+    return _plain(text)
+
+
+def _join_words(folded: str) -> str:
+    return _SPACES.sub(" ", folded).strip()
 
 
 def _has_terms(text: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.memory.index.row_sets import NO_ROW, Mask, Rows, distinct_rows
+from everloop.memory.index.row_sets import NO_ROW, Mask, Rows, contained, distinct_rows
 from everloop.memory.index.search_view import SearchView
 from everloop.memory.index.visibility_mask import UNSET, Visibility
 from everloop.memory.model.events import PIVOTAL, SUMMARY
@@ -84,13 +84,14 @@ class Ranking:
     ) -> None:
         """Rank the hits of all retrievers: first what passed the floor, then the rest."""
         text, words, meaning = asked.text, self.keyword_hits, self.semantic_hits
-        near = self._neighbours()
+        near, intent = self._neighbours(), intent_of(text)
         found = [words.rows, meaning.rows]
         if asked.min_similarity <= 0:  # else only what is similar enough by itself
             found += [near[1], *self._rows_in_time(hints)]
         rows = distinct_rows(self.view.size, *found)
         if asked.min_similarity > 0:
             near = near[0], np.where(np.isin(near[1], rows), near[1], NO_ROW)
+        said = self._said(rows)
         legs = (
             RankedList(
                 "words", KEYWORD_WEIGHT, words.rows, words.scores, words.similarity, floor=0.0
@@ -109,12 +110,11 @@ class Ranking:
             legs,
             neighbours=near,
             boosts=self._boosts(rows, text, hints, now),
-            weights=self._weights(rows, intent_of(text)),
+            weights=self._weights(rows, said, intent),
         )
         self._fused, self._places = fused, np.arange(len(fused))
-        good = self._passing(rows, asked, hints, floor)[
-            np.searchsorted(rows, fused.keys(self._places))
-        ]
+        out = barred(self.table.act.all.take(rows), said, intent)
+        good = self._passing(rows, out, asked, hints, floor).take(fused.indices(self._places))
         self._places = np.concatenate((self._places[good], self._places[~good]))
         self.passed = int(np.count_nonzero(good))
         if self.view.split_items:  # of several passages of an item, only the best one counts
@@ -127,11 +127,17 @@ class Ranking:
             self._sort_by_time(hints)
 
     def _passing(
-        self, rows: Rows, asked: SearchQuery, hints: Sequence[parse.TimeHint], floor: float
+        self,
+        rows: Rows,
+        out: Mask,
+        asked: SearchQuery,
+        hints: Sequence[parse.TimeHint],
+        floor: float,
     ) -> Mask:
-        """Which rows are hits. A query for nothing but a time has no topic to fit."""
-        intent = intent_of(asked.text)
-        out = barred(self.table.act.all.take(rows), self._said(rows), intent)
+        """Which rows are hits, but for those that are `out`.
+
+        A query for nothing but a time has no topic to fit.
+        """
         dated = any(hint.kind == "filter" for hint in hints)
         if asked.weak or dated or (hints and asks_only_for_time(asked.text, hints)):
             return ~out
@@ -142,14 +148,16 @@ class Ranking:
         floor *= 0.5 + 0.5 * min(1.0, self.visibility.item_count / FEW_ITEMS)  # of few, all matter
         fit = fit_of(rows, words, meaning, foreign=foreign, partial=self.lacking)
         strong = rows[fit >= NEAR_SHARE * floor]
-        near = np.isin(rows, self.view.neighbours(strong))
+        near = contained(rows, self.view.neighbours(strong))
         return passing(fit, out, floor, near)
 
     def _said(self, rows: Rows) -> Mask:
         """Which rows are messages that nobody rated as significant."""
         table = self.table
-        said = np.isin(table.kind.all.take(rows), table.kinds.existing_codes(("message",)))
-        return said & (self.visibility.rated[rows] < SIGNIFICANT)
+        said: Mask = table.kind.all.take(rows) == table.kinds.existing_code("message")
+        if self.visibility.has_marks:
+            said &= self.visibility.rated.take(rows) < SIGNIFICANT
+        return said
 
     def items(self, first: int = 0, last: int | None = None) -> list[int]:
         """The items of these ranks, each by the position at which it was recorded."""
@@ -165,21 +173,17 @@ class Ranking:
 
     def standing_rows(self, sort: str) -> Rows:
         """The newest standing instructions or preferences of the user."""
-        size = self.view.size - 1
-        found = self.view.allowed[:size] & (self.table.act.all[:size] == SPEECH_ACTS.index(sort))
-        found &= ~self.table.answered.all[:size]
-        rows: Rows = found.nonzero()[0]
-        return rows[rows > 0][-INSTRUCTIONS_MAX:]
+        return self.view.told_rows(SPEECH_ACTS.index(sort))[-INSTRUCTIONS_MAX:]
 
-    def _weights(self, rows: Rows, intent: QueryIntent) -> dict[str, Points]:
+    def _weights(self, rows: Rows, said: Mask, intent: QueryIntent) -> dict[str, Points]:
         """What multiplies the points of rows: less for what is hardly ever searched for."""
-        table, said = self.table, self._said(rows)
-        act, weights = table.act.all.take(rows), dict[str, Points]()
-        for name, weight in ACT_WEIGHTS.items():
-            found = said & (act == SPEECH_ACTS.index(name))
+        table, weights = self.table, dict[str, Points]()
+        act = table.act.all.take(rows) * said  # 0 is a statement
+        for name, weight in ACT_WEIGHTS.items() if act.any() else ():
+            found = act == SPEECH_ACTS.index(name)
             if found.any() and not (name == "question" and intent.about_questions):
                 weights[name] = np.where(found, weight, 1.0)
-                said &= ~found
+                said = said & ~found
         answered = said & table.answered.all.take(rows)
         if answered.any() and not (intent.about_answers or intent.one_word):
             weights["answered"] = np.where(answered, ANSWERED_WEIGHT, 1.0)
@@ -188,6 +192,8 @@ class Ranking:
     def _standing_boost(self, rows: Rows, intent: QueryIntent) -> Points:
         """A boost for the instructions and preferences that are nearest to a query for advice."""
         boost = np.zeros(len(rows))
+        if not len(self.standing_rows("instruction")) and not intent.advice:
+            return boost
         hits = self.semantic_hits if len(self.semantic_hits.rows) else self.keyword_hits
         for sort, steps in STANDING_BOOSTS.items():
             if sort == "preference" and not intent.advice:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.memory.index.row_sets import Mask, Rows
+from everloop.memory.index.row_sets import Mask, Rows, contained, spread
 from everloop.memory.retrieval.intent import QueryIntent
 from everloop.memory.retrieval.retrievers import RetrieverHits
 from everloop.memory.text.speech_acts import SPEECH_ACTS
@@ -35,15 +35,15 @@ def fit_of(
     `foreign`: the query is in another language than English. `partial`: some vectors are missing,
     so that a row that only words found may have none.
     """
-    topical = _at(rows, words.rows, words.fit, 0.0)
-    near = _at(rows, meaning.rows, meaning.fit, meaning.fit_elsewhere)
+    topical = spread(rows, words.rows, words.fit, 0.0)
+    near: Fits = spread(rows, meaning.rows, meaning.fit, meaning.fit_elsewhere)
     near *= FOREIGN_SHARE if foreign else 1.0
     if not len(words.rows):
         return near * MEANING_ALONE
-    fit = near + WORDS_SHARE * topical
+    fit: Fits = near + WORDS_SHARE * topical
     if partial:
-        unknown = ~np.isin(rows, meaning.rows)
-        fit[unknown] = WORDS_ALONE * _at(rows, words.rows, words.similarity, 0.0)[unknown]
+        unknown = ~contained(rows, meaning.rows)
+        fit[unknown] = WORDS_ALONE * spread(rows, words.rows, words.similarity, 0.0)[unknown]
     return fit
 
 
@@ -57,17 +57,12 @@ def passing(fit: Fits, barred: Mask, floor: float, near: Mask) -> Mask:
 
 def barred(act: NDArray[Any], said: Mask, intent: QueryIntent) -> Mask:
     """Which messages are no answer, whatever they match: questions, small talk, boilerplate."""
+    if intent.small_talk:
+        return said
     acts = ["boilerplate"]
     if intent.asks:
         acts.append("small talk")
         if not intent.about_questions:
             acts.append("question")
-    found: Mask = said & np.isin(act, [SPEECH_ACTS.index(name) for name in acts])
-    return said if intent.small_talk else found
-
-
-def _at(rows: Rows, of: Rows, values: Fits, elsewhere: float) -> Fits:
-    """The values of some rows, for each of `rows`."""
-    found = np.full(len(rows), elsewhere)
-    found[np.searchsorted(rows, of)] = values
+    found: Mask = said & np.array([name in acts for name in SPEECH_ACTS]).take(act)
     return found

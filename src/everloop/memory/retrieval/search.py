@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -95,7 +96,7 @@ class MemorySearch:
         """
         ranking = self._rank(reader, sight, who, asked, now)
         found = _hits(reader, who, ranking, (0, min(asked.limit + COPIES_MAX, ranking.passed)))
-        hits = tuple(hit for hit in found if not _is_copy(hit, asked))[: asked.limit]
+        hits = tuple(islice((hit for hit in found if not _is_copy(hit, asked)), asked.limit))
         if intent_of(asked.text).ordered:
             told = sorted(hits[:LISTED_MAX], key=lambda hit: hit.item.happened_at)
             hits = (*told, *hits[LISTED_MAX:])
