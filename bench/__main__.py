@@ -9,8 +9,8 @@ from rich.console import Console
 
 from bench import (
     appends,
+    branches,
     gate,
-    histories,
     http,
     manifest,
     memory,
@@ -25,10 +25,10 @@ from bench import (
     workers,
     worlds,
 )
-from bench.race import Outcome
-from bench.workshop import FULL, QUICK, TINY, Workshop, workshop
+from bench.comparison import Outcome
+from bench.run_folder import FULL, QUICK, TINY, RunFolder, run_folder
 
-Measure = Callable[[Workshop], Outcome]
+Measure = Callable[[RunFolder], Outcome]
 
 SCALES = {"full": FULL, "quick": QUICK, "tiny": TINY}
 WIDTH = 140  # of a table that goes into a file
@@ -40,10 +40,10 @@ MEASURES: dict[str, Measure] = {
     "views": appends.views,
     "replay": replays.fold,
     "memory": replays.memory,
-    "open": histories.opening,  # before those that leave branches behind
-    "fork": histories.fork,
-    "rewind": histories.rewind,
-    "retract": histories.retract,
+    "open": branches.opening,  # before those that leave branches behind
+    "fork": branches.fork,
+    "rewind": branches.rewind,
+    "retract": branches.retract,
     "peer-append": peer.single,
     "peer-batch": peer.batched,
     "peer-replay": peer.replay,
@@ -71,21 +71,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     if not console.is_terminal:
         console.width = WIDTH
-    with workshop(asked.into, SCALES[asked.scale]) as shop:
-        flushes = [shop.flush_ms()]
-        outcomes = list(_measured(asked.names or MEASURES, shop, console))
-        flushes.append(shop.flush_ms())
+    with run_folder(asked.into, SCALES[asked.scale]) as run:
+        flushes = [run.flush_ms()]
+        outcomes = list(_measured(asked.names or MEASURES, run, console))
+        flushes.append(run.flush_ms())
     report.show(outcomes, flushes, console)
     for path in report.write(outcomes, flushes, asked.into, asked.scale):
         console.print(f"written: {path.name}", style="dim")
     return 0
 
 
-def _measured(names: Iterable[str], shop: Workshop, console: Console) -> Iterable[Outcome]:
+def _measured(names: Iterable[str], run: RunFolder, console: Console) -> Iterable[Outcome]:
     for name in names:
         with console.status(f"measuring: {name}"):
-            yield NAMED[name](shop)
-            shop.close()
+            yield NAMED[name](run)
+            run.close()
     memory.close()
     manifest.close()
     thread.close()

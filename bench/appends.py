@@ -5,36 +5,36 @@ from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 
 from bench.bare import inserts
+from bench.comparison import Claim, Outcome, Rate, compare, faster, steady
 from bench.material import ACTOR, STREAM, VIEWS, messages
-from bench.race import Claim, Outcome, Rate, faster, race, steady
-from bench.workshop import Workshop
+from bench.run_folder import RunFolder
 from everloop.log import Event, Log
 
 CALLERS = 64
 BARE = "bare apsw loop"
 
 
-def single(shop: Workshop) -> Outcome:
+def single(run: RunFolder) -> Outcome:
     """One event, one commit, beside the bare loop."""
     claim = Claim("append", "durable append, one event", BARE, "appends/s", "at least", goal=0.8)
-    return faster(claim, race(appends(shop.open()), inserts(shop), **shop.writing_pace()))
+    return faster(claim, compare(appends(run.open()), inserts(run), **run.writing_pace()))
 
 
-def concurrent(shop: Workshop) -> Outcome:
+def concurrent(run: RunFolder) -> Outcome:
     """Many callers in threads, beside one caller."""
     title = f"{CALLERS} callers in threads"
     claim = Claim("concurrent", title, "one caller", "appends/s", "at least", goal=5)
     with ThreadPoolExecutor(CALLERS) as threads:
-        crowd = _crowd(shop.open(), threads)
-        return faster(claim, race(crowd, appends(shop.open()), **shop.writing_pace()))
+        crowd = _crowd(run.open(), threads)
+        return faster(claim, compare(crowd, appends(run.open()), **run.writing_pace()))
 
 
-def views(shop: Workshop) -> Outcome:
+def views(run: RunFolder) -> Outcome:
     """One event, one commit, three views folded in, beside the bare loop that has none."""
     title = "append with three views, one FTS5"
     claim = Claim("views", title, BARE, "appends/s", "at least", goal=0.5)
-    log = shop.open(views=VIEWS)
-    return faster(claim, race(appends(log), inserts(shop), **shop.writing_pace()))
+    log = run.open(views=VIEWS)
+    return faster(claim, compare(appends(log), inserts(run), **run.writing_pace()))
 
 
 def appends(log: Log, *, batch: int = 1) -> Rate:

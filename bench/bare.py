@@ -7,9 +7,9 @@ from pathlib import Path
 import apsw
 import msgspec
 
+from bench.comparison import Rate, steady
 from bench.material import ACTOR, STREAM, MessageSent, messages
-from bench.race import Rate, steady
-from bench.workshop import Workshop
+from bench.run_folder import RunFolder
 from everloop.adapters.system import system_world
 from everloop.log.model.limits import Limits
 from everloop.log.schema import MIGRATIONS
@@ -33,10 +33,10 @@ def connect(path: Path) -> apsw.Connection:
     return db
 
 
-def inserts(shop: Workshop) -> Rate:
+def inserts(run: RunFolder) -> Rate:
     """Insert rows as the log writes them into the same table, and commit each."""
-    rows = _rows(shop)
-    db = connect(shop.path("bare"))
+    rows = _rows(run)
+    db = connect(run.path("bare"))
     db.execute("".join(MIGRATIONS))
 
     def act() -> int:
@@ -61,9 +61,9 @@ def decodes(path: Path) -> Rate:
     return steady(act)
 
 
-def _rows(shop: Workshop) -> Iterator[tuple[object, ...]]:
+def _rows(run: RunFolder) -> Iterator[tuple[object, ...]]:
     """Rows without end: real ones, with positions and versions that go on counting."""
-    log = shop.open()
+    log = run.open()
     log.append(STREAM, list(islice(messages(), ROWS)), actor=ACTOR)
     real = [msgspec.structs.astuple(record) for record in log.records()]
     for number, row in zip(count(1), cycle(real)):

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from functools import partial
 
-from bench.race import OWN_TIME, Claim, Outcome, bounded, own_ms, require
-from bench.workshop import Workshop
+from bench.comparison import OWN_TIME, Claim, Outcome, bounded, own_ms, require
+from bench.run_folder import RunFolder
 from everloop.adapters.system import system_world
 from everloop.app import PROJECTIONS, Engine
 from everloop.lessons.gate import checks
@@ -36,11 +36,11 @@ def measures() -> dict[str, partial[Outcome]]:
     return {"gate": partial(over_all, lessons=LESSONS)}
 
 
-def over_all(shop: Workshop, *, lessons: int) -> Outcome:
+def over_all(run: RunFolder, *, lessons: int) -> Outcome:
     """List a page of lessons, and ask the gate about every lesson there is."""
     title = f"gate over {lessons:,} lessons, and a page of their list"
     claim = Claim("gate", title, "", "ms", "at most", goal=1_000, note=OWN_TIME)
-    folder = shop.folder("gate")
+    folder = run.folder("gate")
     folder.mkdir(parents=True)
     world = system_world(10)
     log = open_log(folder / "everloop.db", [view() for view in PROJECTIONS], world=world)

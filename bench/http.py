@@ -10,9 +10,9 @@ from itertools import cycle, islice
 from time import perf_counter
 from typing import IO, cast
 
-from bench import shelves
-from bench.race import Claim, Outcome, bounded, faster, race, require, steady
-from bench.workshop import Workshop
+from bench import sample_memory
+from bench.comparison import Claim, Outcome, bounded, compare, faster, require, steady
+from bench.run_folder import RunFolder
 
 ASKED = 15  # messages whose way is timed
 WARM = 3
@@ -21,7 +21,7 @@ TICKS_S = 10
 ROUND = 50  # requests that are timed together
 
 
-def measures() -> dict[str, Callable[[Workshop], Outcome]]:
+def measures() -> dict[str, Callable[[RunFolder], Outcome]]:
     """Those of this module, by name."""
     return {
         "http-read": read,
@@ -31,45 +31,45 @@ def measures() -> dict[str, Callable[[Workshop], Outcome]]:
     }
 
 
-def read(shop: Workshop) -> Outcome:
+def read(run: RunFolder) -> Outcome:
     """A list of threads as JSON, beside a bare FastAPI route that gives a constant."""
     title = "GET /api/threads"
     claim = Claim("http-read", title, "a bare FastAPI route", "1/s", "at least", goal=0.7)
     with (
-        _ours(shop) as (port, credential, _),
+        _ours(run) as (port, credential, _),
         _side("bare") as (other, _, _),
         closing(_Reader(port, credential)) as mine,
         closing(_Reader(other, "")) as theirs,
     ):
-        return faster(claim, race(steady(mine), steady(theirs), **shop.pace()))
+        return faster(claim, compare(steady(mine), steady(theirs), **run.pace()))
 
 
-def ask(shop: Workshop) -> Outcome:
+def ask(run: RunFolder) -> Outcome:
     """From a request that says something to the call of the model, in a long conversation."""
-    messages = shop.scale.retracted
+    messages = run.scale.retracted
     title = f"POST a message to the model's call, among {messages:,} messages"
     claim = Claim("http-ask", title, "", "ms", "at most", goal=30)
-    with _ours(shop, messages) as (port, credential, _):
+    with _ours(run, messages) as (port, credential, _):
         found = [_asked(port, credential, text) for text in _questions()][WARM:]
     return bounded(claim, [called for called, _ in found])
 
 
-def word(shop: Workshop) -> Outcome:
+def word(run: RunFolder) -> Outcome:
     """From a model's first word to the client that watches."""
     claim = Claim("http-word", "the first word to the client", "", "ms", "at most", goal=20)
-    with _ours(shop) as (port, credential, _):
+    with _ours(run) as (port, credential, _):
         found = [_asked(port, credential, text) for text in _questions()][WARM:]
     return bounded(claim, [heard for _, heard in found])
 
 
-def streams(shop: Workshop) -> Outcome:
+def streams(run: RunFolder) -> Outcome:
     """Facts to many clients at once: how late the latest in a hundred come."""
-    clients = max(10, min(1_000, shop.scale.retracted // 100))
+    clients = max(10, min(1_000, run.scale.retracted // 100))
     title = f"a fact to {clients:,} clients, {TICKS_S} a second, p99"
     claim = Claim("http-streams", title, "", "ms", "at most", goal=250)
     events = TICKS_S * SECONDS
     with (
-        _ours(shop) as (port, credential, orders),
+        _ours(run) as (port, credential, orders),
         _programme("watch", str(port), credential, str(clients), str(events)) as watching,
     ):
         said = cast("IO[str]", watching.stdout)
@@ -100,7 +100,7 @@ class _Reader:
 
 
 def _questions() -> list[str]:
-    return list(islice(cycle(shelves.questions()), WARM + ASKED))
+    return list(islice(cycle(sample_memory.questions()), WARM + ASKED))
 
 
 def _asked(port: int, credential: str, text: str) -> tuple[float, float]:
@@ -129,8 +129,8 @@ def _asked(port: int, credential: str, text: str) -> tuple[float, float]:
 
 
 @contextmanager
-def _ours(shop: Workshop, messages: int = 0) -> Generator[tuple[int, str, IO[str]]]:
-    folder = shop.folder("http")
+def _ours(run: RunFolder, messages: int = 0) -> Generator[tuple[int, str, IO[str]]]:
+    folder = run.folder("http")
     folder.mkdir()
     with _side("ours", str(folder), str(messages)) as told:
         yield told
@@ -148,7 +148,7 @@ def _side(*words: str) -> Generator[tuple[int, str, IO[str]]]:
 @contextmanager
 def _programme(*words: str) -> Generator[subprocess.Popen[str]]:
     process = subprocess.Popen(  # noqa: S603 - our own programme
-        [sys.executable, "-m", "bench.http_side", *words],
+        [sys.executable, "-m", "bench.http_server_process", *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -6,7 +6,7 @@ from time import process_time
 
 import msgspec
 
-from bench.race import require
+from bench.comparison import require
 from everloop.app import ENGINE, USER, Engine
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings

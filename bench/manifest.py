@@ -10,21 +10,21 @@ from functools import partial
 from itertools import cycle
 from pathlib import Path
 
-from bench import shelves
-from bench.race import (
+from bench import sample_memory
+from bench.comparison import (
     OWN_TIME,
     Claim,
     Outcome,
     Rate,
     bounded,
+    compare,
     dearer,
     own_ms,
-    race,
     require,
     steady,
 )
-from bench.shelves import BATCH, FreeEmbedder, remembered
-from bench.workshop import Workshop
+from bench.run_folder import RunFolder
+from bench.sample_memory import BATCH, FreeEmbedder, remembered
 from everloop.adapters.system import system_world
 from everloop.app import PROJECTIONS, Engine
 from everloop.lessons.crew.events import CrewWritten, Skill
@@ -76,36 +76,36 @@ class School:
         self.log.close()
 
 
-def whole(shop: Workshop, *, lessons: int, memories: int, recording: bool) -> Outcome:
+def whole(run: RunFolder, *, lessons: int, memories: int, recording: bool) -> Outcome:
     """One manifest after the other, as in every turn of a host: our own time, without waiting."""
     name, more = ("manifest-recorded", ", recorded") if recording else ("manifest", "")
     title = f"manifest{more}, among {lessons:,} lessons and {memories:,} memories"
     claim = Claim(name, title, "", "ms", "at most", goal=GOAL_MS, note=OWN_TIME)
-    act = _asked(_school(shop, lessons, memories).manifests(recording=recording))
-    for _ in shelves.questions():
+    act = _asked(_school(run, lessons, memories).manifests(recording=recording))
+    for _ in sample_memory.questions():
         act()
-    return bounded(claim, [own_ms(act) for _ in range(10 * shop.pace(share=0.3)["rounds"])])
+    return bounded(claim, [own_ms(act) for _ in range(10 * run.pace(share=0.3)["rounds"])])
 
 
-def growth(shop: Workshop, *, few: int, many: int) -> Outcome:
+def growth(run: RunFolder, *, few: int, many: int) -> Outcome:
     """How many times dearer a manifest is among many lessons than among few; no memories."""
     title = f"manifest among {many:,} lessons, beside the same among {few:,}"
     claim = Claim("manifest-growth", title, f"among {few:,}", "ms", "at most", goal=1.5)
-    small, large = _school(shop, few, 0), _school(shop, many, 0)
+    small, large = _school(run, few, 0), _school(run, many, 0)
     wish = ManifestRequest(memory_query="")
-    rounds = race(
+    rounds = compare(
         _told(large.manifests(recording=False), wish),
         _told(small.manifests(recording=False), wish),
-        **shop.pace(share=0.3),
+        **run.pace(share=0.3),
     )
     return dearer(claim, rounds)
 
 
-def opening(shop: Workshop, *, lessons: int) -> Outcome:
+def opening(run: RunFolder, *, lessons: int) -> Outcome:
     """The first manifest of a process, which reads the order of the lessons; no question."""
     title = f"first manifest of a process, among {lessons:,} lessons"
     claim = Claim("manifest-first", title, "", "ms", "at most", goal=200, note=OWN_TIME)
-    school = _school(shop, lessons, 0)
+    school = _school(run, lessons, 0)
     heralds = [school.manifests(recording=False) for _ in range(5)]
     found = [own_ms(partial(each.build, ManifestRequest(), by=USER)) for each in heralds]
     return bounded(claim, found)
@@ -131,17 +131,17 @@ def close() -> None:
     _schools.clear()
 
 
-def _school(shop: Workshop, lessons: int, memories: int) -> School:
+def _school(run: RunFolder, lessons: int, memories: int) -> School:
     key = (lessons, memories)
     if key not in _schools:
-        folder = shop.folder(f"manifest-{lessons}-{memories}")
+        folder = run.folder(f"manifest-{lessons}-{memories}")
         _schools[key] = School(folder, lessons, memories)
     return _schools[key]
 
 
 def _asked(manifests: ManifestBuilder) -> Callable[[], int]:
     """A manifest with the next question."""
-    texts = cycle(shelves.questions())
+    texts = cycle(sample_memory.questions())
 
     def act() -> int:
         found = manifests.build(ManifestRequest(memory_query=next(texts)), by=USER)
@@ -193,7 +193,7 @@ def _fill(school: School, lessons: int, memories: int) -> None:
 def _proposed(lessons: int) -> Iterator[list[Draft]]:
     for first in range(0, lessons, BATCH):
         numbers = range(first, min(lessons, first + BATCH))
-        texts = shelves.texts(first, len(numbers))
+        texts = sample_memory.texts(first, len(numbers))
         yield [Draft(_lesson(n, text)) for n, text in zip(numbers, texts, strict=True)]
 
 

@@ -4,7 +4,7 @@ A recall is a whole one, from the door to the items with their reasons; only the
 question is left out on both sides. The bare side is the sum of one FTS5 query and one matrix
 product, ten rows each, with no audience, no branches and no items read.
 
-Peers get the same texts and vectors, and are asked every question once before the race, as we are.
+Peers get the same texts and vectors, and are asked every question once before, as we are.
 They search by meaning alone, so that is what ours is set beside; a row of its own says what words
 and meaning together cost. An item counts as added, on both sides, when SQLite has flushed it, once
 for each add or batch, and its vector was made and written. What one add is:
@@ -33,11 +33,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Literal
 
-from bench import shelves
-from bench.race import Claim, Outcome, Rate, bounded, dearer, race, steady
-from bench.rivals import Rival, rivals_python
-from bench.shelves import GUEST, HITS, NARROW, NOW, OTHER, Bare, Shelf
-from bench.workshop import Workshop
+from bench import sample_memory
+from bench.comparison import Claim, Outcome, Rate, bounded, compare, dearer, steady
+from bench.memory_peers import MemoryPeer, peers_python
+from bench.run_folder import RunFolder
+from bench.sample_memory import GUEST, HITS, NARROW, NOW, OTHER, Bare, SampleMemory
 from everloop.log import Context
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.projections.queries import Filter
@@ -62,53 +62,53 @@ PEERS = ("langgraph", "plain-langgraph", "chroma", "mem0")
 MODES: tuple[SearchMode, ...] = ("semantic", "hybrid")
 ALSO = {"": "", "search": ", and a search", "notice": ", each compared with all there is"}
 
-Measure = Callable[[Workshop], Outcome]
+Measure = Callable[[RunFolder], Outcome]
 
 
-def recall(shop: Workshop, *, items: int, only: str) -> Outcome:
+def recall(run: RunFolder, *, items: int, only: str) -> Outcome:
     """One question after the other, beside the bare queries for the same words."""
     title = SAID[only].format(items)
     claim = Claim(f"recall-{only}-{items}", title, BESIDE, "ms", "at most", goal=1.5)
-    shelf = _shelf(shop, items)
-    bare = Bare(shelf, items)
-    rounds = race(_recalls(shelf, only), _searches(bare), **shop.pace(share=0.3))
+    sample = _sample(run, items)
+    bare = Bare(sample, items)
+    rounds = compare(_recalls(sample, only), _searches(bare), **run.pace(share=0.3))
     bare.close()
     return dearer(claim, rounds)
 
 
-def growth(shop: Workshop, *, few: int, many: int) -> Outcome:
+def growth(run: RunFolder, *, few: int, many: int) -> Outcome:
     """How many times dearer a recall is among many items than among few."""
     title = f"recall among {many:,}, beside the same among {few:,}"
     goal = many / few / 2  # half of linear
     claim = Claim(f"recall-growth-{many}", title, f"among {few:,}", "ms", "at most", goal=goal)
-    small, large = _shelf(shop, few), _shelf(shop, many)
-    rounds = race(_recalls(large, "all"), _recalls(small, "all"), **shop.pace(share=0.3))
+    small, large = _sample(run, few), _sample(run, many)
+    rounds = compare(_recalls(large, "all"), _recalls(small, "all"), **run.pace(share=0.3))
     return dearer(claim, rounds)
 
 
-def weight(shop: Workshop, *, items: int) -> Outcome:
+def weight(run: RunFolder, *, items: int) -> Outcome:
     """How much memory an item takes once a memory has been asked; what is freed does not count."""
     title = f"memory per item, of {items:,}, vectors included"
     claim = Claim("recall-memory", title, "", "bytes", "at most", goal=BYTES_MAX)
-    shelf = _reopened(shop, items)
+    sample = _reopened(run, items)
     tracemalloc.start()
-    shelf.keeper.recall("user", SearchQuery(shelves.questions()[0], limit=HITS), now=NOW)
+    sample.keeper.recall("user", SearchQuery(sample_memory.questions()[0], limit=HITS), now=NOW)
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return bounded(claim, [taken / items])
 
 
-def opening(shop: Workshop, *, items: int) -> Outcome:
+def opening(run: RunFolder, *, items: int) -> Outcome:
     """The first recall of a process, which reads the index and the vectors into memory."""
     title = f"first recall of a process, among {items:,}"
     claim = Claim("recall-first", title, "", "ms", "at most", goal=items / 100)
-    shelf = _reopened(shop, items)
+    sample = _reopened(run, items)
     start = perf_counter()
-    shelf.keeper.recall("user", SearchQuery(shelves.questions()[0], limit=HITS), now=NOW)
+    sample.keeper.recall("user", SearchQuery(sample_memory.questions()[0], limit=HITS), now=NOW)
     return bounded(claim, [1_000 * (perf_counter() - start)])
 
 
-def peer_search(shop: Workshop, *, peer: str, items: int, mode: SearchMode) -> Outcome:
+def peer_search(run: RunFolder, *, peer: str, items: int, mode: SearchMode) -> Outcome:
     """Questions by meaning alone, as the peer answers them; or by words and meaning on our side."""
     ours = "by meaning" if mode == "semantic" else "by words and meaning"
     name = f"{peer}-{mode}-{items}"
@@ -117,14 +117,14 @@ def peer_search(shop: Workshop, *, peer: str, items: int, mode: SearchMode) -> O
         "" if mode == "semantic" else "; the peer does not search words"
     )
     claim = Claim(name, title, f"{peer}, by meaning", "ms", "at most", goal=1, note=note)
-    shelf = _shelf(shop, items)
-    rival = _rival(shop, peer, items)
-    rounds = race(_recalls(shelf, "all", mode), rival.searches(), **shop.pace(share=0.2))
+    sample = _sample(run, items)
+    other = _memory_peer(run, peer, items)
+    rounds = compare(_recalls(sample, "all", mode), other.searches(), **run.pace(share=0.2))
     return dearer(claim, rounds)
 
 
 def peer_add(
-    shop: Workshop, *, peer: str, items: int, written: int, also: Literal["", "search", "notice"]
+    run: RunFolder, *, peer: str, items: int, written: int, also: Literal["", "search", "notice"]
 ) -> Outcome:
     """Items that come when there are many, with their vectors, beside the same in a peer."""
     title = f"{written} at once added to {items:,}" if written > 1 else f"one added to {items:,}"
@@ -135,66 +135,68 @@ def peer_add(
         " a history"
     )
     claim = Claim(name, title, f"{peer}, the same", "ms", "at most", goal=1, note=note)
-    shelf = _shelf(shop, items)
-    rival = _rival(shop, peer, items)
+    sample = _sample(run, items)
+    other = _memory_peer(run, peer, items)
     found = also == "search"
-    ours = _remembers(shelf, written) if also == "notice" else _adds(shelf, written, found=found)
-    other = rival.adds(written, found=found)
-    return dearer(claim, race(ours, other, **shop.pace(share=0.2)))
+    ours = _remembers(sample, written) if also == "notice" else _adds(sample, written, found=found)
+    other = other.adds(written, found=found)
+    return dearer(claim, compare(ours, other, **run.pace(share=0.2)))
 
 
-_shelves: dict[int, Shelf] = {}  # made once in a run
+_shelves: dict[int, SampleMemory] = {}  # made once in a run
 _folders: dict[int, Path] = {}
-_rivals: dict[tuple[str, int], Rival] = {}
+_memory_peers: dict[tuple[str, int], MemoryPeer] = {}
 _added = iter(range(10_000_000, 100_000_000))
-_fresh = (text for at in range(10_000_000, 100_000_000, 1_000) for text in shelves.texts(at, 1_000))
+_fresh = (
+    text for at in range(10_000_000, 100_000_000, 1_000) for text in sample_memory.texts(at, 1_000)
+)
 
 
 def close() -> None:
     """Close the memories that were made for this run, ours and the peers'."""
-    for rival in _rivals.values():
-        rival.close()
-    _rivals.clear()
-    for shelf in _shelves.values():
-        shelf.close()
+    for other in _memory_peers.values():
+        other.close()
+    _memory_peers.clear()
+    for sample in _shelves.values():
+        sample.close()
     _shelves.clear()
     _folders.clear()
 
 
-def _rival(shop: Workshop, peer: str, items: int) -> Rival:
-    if (peer, items) not in _rivals:
-        _rivals[peer, items] = Rival(peer, shop.folder(peer), items)
-    return _rivals[peer, items]
+def _memory_peer(run: RunFolder, peer: str, items: int) -> MemoryPeer:
+    if (peer, items) not in _memory_peers:
+        _memory_peers[peer, items] = MemoryPeer(peer, run.folder(peer), items)
+    return _memory_peers[peer, items]
 
 
-def _shelf(shop: Workshop, items: int) -> Shelf:
+def _sample(run: RunFolder, items: int) -> SampleMemory:
     if items not in _shelves:
-        _folders[items] = shop.folder(f"memory-{items}")
-        _shelves[items] = Shelf(_folders[items], items)
+        _folders[items] = run.folder(f"memory-{items}")
+        _shelves[items] = SampleMemory(_folders[items], items)
     return _shelves[items]
 
 
-def _reopened(shop: Workshop, items: int) -> Shelf:
+def _reopened(run: RunFolder, items: int) -> SampleMemory:
     """The same memory as after a new start: nothing of it is in this process's memory."""
-    _shelf(shop, items).close()
-    _shelves[items] = Shelf(_folders[items], 0)
+    _sample(run, items).close()
+    _shelves[items] = SampleMemory(_folders[items], 0)
     return _shelves[items]
 
 
-def _recalls(shelf: Shelf, only: str, mode: SearchMode = "hybrid") -> Rate:
+def _recalls(sample: SampleMemory, only: str, mode: SearchMode = "hybrid") -> Rate:
     principal, chosen = FILTERS[only]
-    texts = cycle(shelves.questions())
+    texts = cycle(sample_memory.questions())
 
     def act() -> int:
         asked = SearchQuery(next(texts), limit=HITS, mode=mode, only=chosen)
-        shelf.keeper.recall(principal, asked, now=NOW)
+        sample.keeper.recall(principal, asked, now=NOW)
         return 1
 
     return _warm(act)
 
 
 def _searches(bare: Bare) -> Rate:
-    texts = cycle(shelves.questions())
+    texts = cycle(sample_memory.questions())
 
     def act() -> int:
         bare.search(next(texts))
@@ -205,14 +207,14 @@ def _searches(bare: Bare) -> Rate:
 
 def _warm(act: Callable[[], int]) -> Rate:
     """The rate of asking, once every question was asked: terms and pages are in memory."""
-    for _ in shelves.questions():
+    for _ in sample_memory.questions():
         act()
     return steady(act)
 
 
-def _adds(shelf: Shelf, written: int, *, found: bool) -> Rate:
+def _adds(sample: SampleMemory, written: int, *, found: bool) -> Rate:
     """Items by command, durable, with their vectors, in the index; and a search by meaning."""
-    known, texts = shelves.all_texts(shelves.BATCH), cycle(shelves.questions())
+    known, texts = sample_memory.all_texts(sample_memory.BATCH), cycle(sample_memory.questions())
 
     def act() -> int:
         numbers = [next(_added) for _ in range(written)]
@@ -221,12 +223,12 @@ def _adds(shelf: Shelf, written: int, *, found: bool) -> Rate:
             for n in numbers
         ]
         if written == 1:
-            shelf.engine.do(commands[0])
+            sample.engine.do(commands[0])
         else:
-            shelf.engine.do_many(commands)
-        shelf.keeper.embed_missing()
+            sample.engine.do_many(commands)
+        sample.keeper.embed_missing()
         if found:
-            shelf.keeper.recall(
+            sample.keeper.recall(
                 "user", SearchQuery(next(texts), limit=HITS, mode="semantic"), now=NOW
             )
         return 1
@@ -234,7 +236,7 @@ def _adds(shelf: Shelf, written: int, *, found: bool) -> Rate:
     return steady(act)
 
 
-def _remembers(shelf: Shelf, written: int) -> Rate:
+def _remembers(sample: SampleMemory, written: int) -> Rate:
     """Items as every door takes them in: first compared with all that is there.
 
     They are for those who saw nearly all of what is there, for else there would be little to
@@ -244,8 +246,8 @@ def _remembers(shelf: Shelf, written: int) -> Rate:
     def act() -> int:
         texts = (next(_fresh) for _ in range(written))
         new = [RememberItem("", text, kind="message", witnesses=(OTHER,)) for text in texts]
-        shelf.keeper.remember_many(new, by=Context())
-        shelf.keeper.embed_missing()
+        sample.keeper.remember_many(new, by=Context())
+        sample.keeper.embed_missing()
         return 1
 
     return steady(act)
@@ -261,7 +263,7 @@ def measures() -> dict[str, Measure]:
     found["recall-growth"] = partial(growth, few=SIZES[1], many=SIZES[2])
     found["recall-first"] = partial(opening, items=SIZES[2])
     found["recall-memory"] = partial(weight, items=SIZES[2])
-    if rivals_python() is not None:
+    if peers_python() is not None:
         for peer in PEERS:
             for items in SIZES[1:]:
                 for mode in MODES:

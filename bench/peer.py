@@ -4,7 +4,7 @@ It is used as its documentation shows: an aggregate, an application, the default
 aggregate stays in memory between saves, which is the fastest way to use it.
 
 Same durability: it turns WAL on by itself, but leaves `synchronous` to however SQLite was built.
-Here its connection is set to FULL, and both are read back before and after a race.
+Here its connection is set to FULL, and both are read back before and after a comparison.
 """
 
 from pathlib import Path
@@ -16,10 +16,10 @@ from eventsourcing.domain import Aggregate, event
 from eventsourcing.sqlite import SQLiteFactory
 
 from bench.appends import appends
+from bench.comparison import Claim, Outcome, compare, faster, require, steady
 from bench.material import messages
-from bench.race import Claim, Outcome, faster, race, require, steady
 from bench.replays import replays
-from bench.workshop import Workshop, fill
+from bench.run_folder import RunFolder, fill
 
 LIBRARY = "eventsourcing"
 BATCH = 500
@@ -95,35 +95,35 @@ class Peer:
         return factory
 
 
-def single(shop: Workshop) -> Outcome:
+def single(run: RunFolder) -> Outcome:
     """One event, one commit."""
-    return _writing(shop, "peer-append", 1, goal=1.5)
+    return _writing(run, "peer-append", 1, goal=1.5)
 
 
-def batched(shop: Workshop) -> Outcome:
+def batched(run: RunFolder) -> Outcome:
     """Many events, one commit."""
-    return _writing(shop, "peer-batch", BATCH, goal=4)
+    return _writing(run, "peer-batch", BATCH, goal=4)
 
 
-def replay(shop: Workshop) -> Outcome:
+def replay(run: RunFolder) -> Outcome:
     """A stream from the file into its state."""
-    events = shop.scale.replayed // 10
+    events = run.scale.replayed // 10
     claim = Claim(
         "peer-replay", f"replay of {events:,} events", LIBRARY, "events/s", "at least", goal=8
     )
-    log, peer = shop.open(), Peer(shop.path("peer"))
+    log, peer = run.open(), Peer(run.path("peer"))
     fill(log, events)
     peer.say(events)
     require(peer.replay() == events, "the library lost something")
-    return faster(claim, race(replays(log), steady(peer.replay), **shop.pace(share=0.2)))
+    return faster(claim, compare(replays(log), steady(peer.replay), **run.pace(share=0.2)))
 
 
-def _writing(shop: Workshop, name: str, batch: int, *, goal: float) -> Outcome:
+def _writing(run: RunFolder, name: str, batch: int, *, goal: float) -> Outcome:
     title = f"durable appends of {batch} events" if batch > 1 else "durable append, one event"
     note = "both WAL and synchronous=FULL; the library's was set by us and read back"
     claim = Claim(name, title, LIBRARY, "events/s", "at least", goal, note)
-    peer = Peer(shop.path("peer"))
-    ours = appends(shop.open(), batch=batch)
-    rounds = race(ours, steady(lambda: peer.say(batch)), **shop.writing_pace())
+    peer = Peer(run.path("peer"))
+    ours = appends(run.open(), batch=batch)
+    rounds = compare(ours, steady(lambda: peer.say(batch)), **run.writing_pace())
     peer.check_durable()
     return faster(claim, rounds)

@@ -18,9 +18,9 @@ from typing import Any
 import msgspec
 import psycopg
 
+from bench.comparison import Claim, Outcome, Rate, compare, faster
 from bench.material import ACTOR, messages
-from bench.race import Claim, Outcome, Rate, faster, race
-from bench.workshop import QUICK, Pace, Workshop, workshop
+from bench.run_folder import QUICK, Pace, RunFolder, run_folder
 from everloop.adapters.system import system_world
 from everloop.log import Log
 from everloop.log.postgres.sequencer import open_postgres_log
@@ -36,50 +36,50 @@ _INSERT = f"INSERT INTO bare VALUES ({', '.join(['%s'] * 15)})".encode()  # noqa
 Act = Callable[[], object]
 
 
-def clients(shop: Workshop) -> Outcome:
+def clients(run: RunFolder) -> Outcome:
     """Eight threads on one node, beside eight threads with a connection each."""
     title = f"PostgreSQL, {CLIENTS} callers on one node"
     claim = Claim("postgres", title, BARE, "appends/s", "at least", goal=0.6)
-    with _server(shop) as url, ExitStack() as open_:
-        log = _node(url, shop.path("node"))
+    with _server(run) as url, ExitStack() as open_:
+        log = _node(url, run.path("node"))
         open_.callback(log.close)
         ours = _together([_appends(log, number) for number in range(CLIENTS)])
         bare = _together([_inserts(url, number) for number in range(CLIENTS)])
-        return faster(claim, race(ours, bare, **_pace(shop)))
+        return faster(claim, compare(ours, bare, **_pace(run)))
 
 
-def nodes(shop: Workshop) -> Outcome:
+def nodes(run: RunFolder) -> Outcome:
     """Eight processes, each a node, beside eight processes with a connection each."""
     title = f"PostgreSQL, {CLIENTS} nodes with one caller each"
     note = "every append is in one order for all nodes, so they take turns"
     claim = Claim("postgres-nodes", title, BARE, "appends/s", "at least", goal=0.05, note=note)
     with (
-        _server(shop) as url,
-        _crew(_node_works, url, shop) as ours,
-        _crew(_bare_works, url, shop) as bare,
+        _server(run) as url,
+        _crew(_node_works, url, run) as ours,
+        _crew(_bare_works, url, run) as bare,
     ):
-        return faster(claim, race(ours, bare, **_pace(shop)))
+        return faster(claim, compare(ours, bare, **_pace(run)))
 
 
 def measure() -> dict[str, Any]:
     """Both measures, as plain figures."""
-    with workshop(Path(__file__).parent / "results", QUICK) as shop:
-        outcomes = [clients(shop), nodes(shop)]
+    with run_folder(Path(__file__).parent / "results", QUICK) as run:
+        outcomes = [clients(run), nodes(run)]
     return {outcome.claim.name: msgspec.to_builtins(outcome) for outcome in outcomes}
 
 
-def _pace(shop: Workshop) -> Pace:
-    scale = shop.scale
+def _pace(run: RunFolder) -> Pace:
+    scale = run.scale
     return Pace(rounds=max(2, scale.rounds // 2), slice_s=5 * scale.slice_s)
 
 
 @contextmanager
-def _server(shop: Workshop) -> Generator[str]:
+def _server(run: RunFolder) -> Generator[str]:
     """A server with the log's tables and the bare one. Run by root, it lies in /tmp."""
-    folder = shop.folder("postgres")
+    folder = run.folder("postgres")
     folder.mkdir()
     with postgres_server(folder) as server:
-        log = _node(server.url, shop.path("first"))
+        log = _node(server.url, run.path("first"))
         log.append("thread:first", list(islice(messages(), ROWS)), actor=ACTOR)
         log.close()
         with psycopg.connect(server.url, autocommit=True) as db:
@@ -113,7 +113,7 @@ def _rows(db: psycopg.Connection, number: int) -> Iterator[list[Any]]:
 def _together(acts: list[Act]) -> Rate:
     """The rate of several threads, each of which repeats its act."""
 
-    def run(seconds: float) -> float:
+    def rate(seconds: float) -> float:
         done = [0] * len(acts)
         start = perf_counter()
 
@@ -127,7 +127,7 @@ def _together(acts: list[Act]) -> Rate:
             thread.join()
         return sum(done) / (perf_counter() - start)
 
-    return run
+    return rate
 
 
 def _repeat(act: Act, seconds: float) -> int:
@@ -143,14 +143,14 @@ def _repeat(act: Act, seconds: float) -> int:
 
 @contextmanager
 def _crew(
-    work: Callable[[Wire, str, Path, int], None], url: str, shop: Workshop
+    work: Callable[[Wire, str, Path, int], None], url: str, run: RunFolder
 ) -> Generator[Rate]:
     """The rate of several processes, each of which repeats its act when it is told to."""
     context = multiprocessing.get_context("spawn")
     wires: list[Any] = []
     for number in range(CLIENTS):
         ours, theirs = context.Pipe()
-        context.Process(target=work, args=(theirs, url, shop.path("node"), number)).start()
+        context.Process(target=work, args=(theirs, url, run.path("node"), number)).start()
         wires.append(ours)
 
     def tell(seconds: float) -> list[int]:
@@ -158,13 +158,13 @@ def _crew(
             wire.send(seconds)
         return [wire.recv() for wire in wires]
 
-    def run(seconds: float) -> float:
+    def rate(seconds: float) -> float:
         start = perf_counter()
         return sum(tell(seconds)) / (perf_counter() - start)
 
     try:
         tell(0)  # until all are there
-        yield run
+        yield rate
     finally:
         for wire in wires:
             wire.send(None)

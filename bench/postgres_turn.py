@@ -12,8 +12,8 @@ from multiprocessing.connection import Connection as Wire
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
-from bench.race import Claim, Outcome, Rate, dearer, race, require, steady
-from bench.workshop import Workshop
+from bench.comparison import Claim, Outcome, Rate, compare, dearer, require, steady
+from bench.run_folder import RunFolder
 from everloop.app import USER, Engine
 from everloop.memory.settings import MemorySettings
 from everloop.model_settings import ModelSettings
@@ -27,19 +27,19 @@ GOAL = 1.9  # 150 ms, where a turn takes 80 on SQLite
 ANSWERED = "thread.answer_given"
 
 
-def turn(shop: Workshop) -> Outcome:
+def turn(run: RunFolder) -> Outcome:
     """Turns over two nodes, beside turns on one."""
     title = "a turn with the built-in model, over two PostgreSQL nodes"
     claim = Claim("postgres-turn", title, "one node on SQLite", "ms", "at most", goal=GOAL)
-    folder = shop.folder("postgres-turn")
+    folder = run.folder("postgres-turn")
     folder.mkdir()
     with postgres_server(folder) as server, ExitStack() as open_:
-        homes = [shop.folder(f"turn-{name}") for name in ("runs", "sends", "alone")]
+        homes = [run.folder(f"turn-{name}") for name in ("runs", "sends", "alone")]
         open_.enter_context(_node_that_runs_turns(homes[0], server.url))
         ours = open_.enter_context(_node_that_sends(homes[1], server.url))
         alone = open_.enter_context(_node_that_sends(homes[2], ""))
-        rounds = max(2, shop.scale.rounds // 2)
-        return dearer(claim, race(ours, alone, rounds=rounds, slice_s=5 * shop.scale.slice_s))
+        rounds = max(2, run.scale.rounds // 2)
+        return dearer(claim, compare(ours, alone, rounds=rounds, slice_s=5 * run.scale.slice_s))
 
 
 @contextmanager
@@ -63,14 +63,14 @@ def _node_that_sends(home: Path, url: str) -> Generator[Rate]:
     process = context.Process(target=_send_turns, args=(home, url, theirs))
     process.start()
 
-    def run(seconds: float) -> float:
+    def rate(seconds: float) -> float:
         ours.send(seconds)
         rate: float = ours.recv()
         return rate
 
     try:
-        run(0.1)  # until it is there
-        yield run
+        rate(0.1)  # until it is there
+        yield rate
     finally:
         ours.send(None)
         process.join()

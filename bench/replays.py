@@ -3,29 +3,29 @@
 import psutil
 
 from bench.bare import decodes
+from bench.comparison import Claim, Outcome, Rate, bounded, compare, faster, require, steady
 from bench.material import FOLD, STREAM, Tally, evolve
-from bench.race import Claim, Outcome, Rate, bounded, faster, race, require, steady
-from bench.workshop import Workshop
+from bench.run_folder import RunFolder
 from everloop.log import Fact, Fold, Log
 
 SAMPLE_EVERY = 10_000
 MEGABYTE = 1_000_000
 
 
-def fold(shop: Workshop) -> Outcome:
+def fold(run: RunFolder) -> Outcome:
     """A stream into a pure fold, beside selecting and decoding the same JSON."""
-    title = f"replay of {shop.scale.replayed:,} events into a fold"
+    title = f"replay of {run.scale.replayed:,} events into a fold"
     claim = Claim("replay", title, "bare SELECT and decode", "events/s", "at least", goal=0.5)
-    path = shop.filled(shop.scale.replayed)
-    pace = shop.pace(share=0.25)
-    return faster(claim, race(replays(shop.open(path)), decodes(path), **pace))
+    path = run.filled(run.scale.replayed)
+    pace = run.pace(share=0.25)
+    return faster(claim, compare(replays(run.open(path)), decodes(path), **pace))
 
 
-def memory(shop: Workshop) -> Outcome:
+def memory(run: RunFolder) -> Outcome:
     """How much the process grows while it replays the long log: a page of it, never the whole."""
-    events = shop.scale.long
+    events = run.scale.long
     title = f"memory taken while replaying {events:,} events"
-    log = shop.open(shop.filled(events))
+    log = run.open(run.filled(events))
     log.state(FOLD, "thread:none")  # a reader is open before the count begins
     process = psutil.Process()
     before = process.memory_info().rss

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from bench.race import Claim, Outcome
+from bench.comparison import Claim, Outcome
 from everloop.adapters.system import SystemClock
 
 NAME = "log"

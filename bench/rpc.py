@@ -9,8 +9,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import IO, Any, cast
 
-from bench.race import Claim, Outcome, bounded, dearer, race, require, steady
-from bench.workshop import Workshop
+from bench.comparison import Claim, Outcome, bounded, compare, dearer, require, steady
+from bench.run_folder import RunFolder
 from everloop.app import Engine
 from everloop.host_admission import admit_host
 from everloop.lessons.model.commands import ProposeLesson
@@ -27,18 +27,18 @@ STARTS = 11
 PAGE = 50
 
 
-def start(shop: Workshop) -> Outcome:
+def start(run: RunFolder) -> Outcome:
     """From the start of the process to its first answer."""
     title = "everloop rpc: start to first answer"
     claim = Claim("rpc-start", title, "", "ms", "at most", goal=400)
-    home = _home(shop)
+    home = _home(run)
     return bounded(claim, [_first_answer_ms(home) for _ in range(STARTS + 1)][1:])
 
 
-def get(shop: Workshop) -> Outcome:
+def get(run: RunFolder) -> Outcome:
     """`memory.get` over a pipe, beside the same look-up in this process."""
     claim = Claim("rpc-get", "memory.get, round trip", "the engine's call", "ms", "at most", goal=2)
-    home = _home(shop)
+    home = _home(run)
     with Engine.open(home) as engine, closing(_Door(home)) as call:
 
         def ours() -> int:
@@ -53,14 +53,14 @@ def get(shop: Workshop) -> Outcome:
                 citation_counts(reader, who, [item.item_id])
             return 1
 
-        return dearer(claim, race(steady(ours), steady(other), **shop.pace()))
+        return dearer(claim, compare(steady(ours), steady(other), **run.pace()))
 
 
-def listed(shop: Workshop) -> Outcome:
+def listed(run: RunFolder) -> Outcome:
     """`lesson.list` over a pipe, beside the same page in this process."""
     title = f"lesson.list, {PAGE} of {LESSONS}, round trip"
     claim = Claim("rpc-list", title, "the engine's call", "ms", "at most", goal=2)
-    home = _home(shop)
+    home = _home(run)
     with Engine.open(home) as engine, closing(_Door(home)) as call:
 
         def ours() -> int:
@@ -71,12 +71,12 @@ def listed(shop: Workshop) -> Outcome:
             require(len(engine.lessons.page(HOST).lessons) == PAGE, "the page is not full")
             return 1
 
-        return dearer(claim, race(steady(ours), steady(other), **shop.pace()))
+        return dearer(claim, compare(steady(ours), steady(other), **run.pace()))
 
 
-def _home(shop: Workshop) -> Path:
+def _home(run: RunFolder) -> Path:
     """A data home with lessons and memories in it."""
-    home = shop.folder("home")
+    home = run.folder("home")
     with Engine.open(home) as engine:
         admit_host(engine, HOST, Settings().doors)
         for number in range(MEMORIES):

@@ -12,9 +12,9 @@ from itertools import count, cycle
 from pathlib import Path
 from time import process_time
 
-from bench import shelves
-from bench.race import OWN_TIME, Claim, Outcome, Round, bounded, dearer, require
-from bench.workshop import Workshop
+from bench import sample_memory
+from bench.comparison import OWN_TIME, Claim, Outcome, Round, bounded, dearer, require
+from bench.run_folder import RunFolder
 from everloop.adapters.models.offline import BufferedStream
 from everloop.app import USER, Engine
 from everloop.memory.model.commands import RememberItem
@@ -75,7 +75,7 @@ class Conversation:
         self.model = Stopwatch()
         self.running = Services(self.engine, settings, self.model)
         self.running.talk.home_thread(USER)
-        self._questions = cycle(shelves.questions())
+        self._questions = cycle(sample_memory.questions())
         fill(self.engine, self.running, messages)
         self._preparing = PromptBuilder(
             self.engine.log,
@@ -102,7 +102,7 @@ class Conversation:
         )
         answer = TurnRunner(
             ThreadTurn(source, HOME, turn, branch),
-            lambda: self.model,
+            lambda _: self.model,
             self.engine.world.clock,
             TurnSettings(),
             LiveAnswers(),
@@ -122,35 +122,35 @@ class Conversation:
         return self.running.talk.send(HOME, OutgoingMessage(next(self._questions)), USER).turn_id
 
 
-def answering(shop: Workshop, *, messages: int) -> Outcome:
+def answering(run: RunFolder, *, messages: int) -> Outcome:
     """One turn after the other, in a long conversation."""
     title = f"from a recorded turn to the call of the model, among {messages:,} messages"
     claim = Claim("turn", title, "", "ms", "at most", goal=GOAL_MS, note=OWN_TIME)
-    talk = _conversation(shop, messages)
+    talk = _conversation(run, messages)
     for _ in range(WARM):
         talk.answer_ms()
-    return bounded(claim, [talk.answer_ms() for _ in range(10 * shop.pace(share=0.3)["rounds"])])
+    return bounded(claim, [talk.answer_ms() for _ in range(10 * run.pace(share=0.3)["rounds"])])
 
 
-def growth(shop: Workshop, *, few: int, many: int) -> Outcome:
+def growth(run: RunFolder, *, few: int, many: int) -> Outcome:
     """How many times dearer a turn is in a long conversation than in a short one."""
     title = f"from a recorded turn to the call of the model among {many:,} messages"
     claim = Claim("turn-growth", title, f"among {few:,}", "ms", "at most", GOAL_RATIO, OWN_TIME)
-    short, long = _conversation(shop, few), _conversation(shop, many)
-    turns = [_a_turn_of(long, short) for _ in range(WARM + 10 * shop.pace(share=0.3)["rounds"])]
+    short, long = _conversation(run, few), _conversation(run, many)
+    turns = [_a_turn_of(long, short) for _ in range(WARM + 10 * run.pace(share=0.3)["rounds"])]
     return dearer(claim, turns[WARM:])
 
 
-def prefix(shop: Workshop, *, messages: int) -> Outcome:
+def prefix(run: RunFolder, *, messages: int) -> Outcome:
     """How much of a prompt begins as the one before it did, so that a service can have it cached.
 
     A turn before which a part of the dialogue was cut off counts too.
     """
     title = "tokens of a prompt that the prompt before it began with as well"
     claim = Claim("prompt-prefix", title, "", "%", "at least", GOAL_SHARED, "not across midnight")
-    talk, shares = _conversation(shop, messages), list[float]()
+    talk, shares = _conversation(run, messages), list[float]()
     talk.answer_ms()
-    for _ in range(10 * shop.pace(share=0.1)["rounds"]):
+    for _ in range(10 * run.pace(share=0.1)["rounds"]):
         before = talk.model.told
         talk.answer_ms()
         shares.append(100 * shared_share(before, talk.model.told))
@@ -176,9 +176,9 @@ def close() -> None:
     _conversations.clear()
 
 
-def _conversation(shop: Workshop, messages: int) -> Conversation:
+def _conversation(run: RunFolder, messages: int) -> Conversation:
     if messages not in _conversations:
-        folder = shop.folder(f"thread-{messages}")
+        folder = run.folder(f"thread-{messages}")
         _conversations[messages] = Conversation(folder, messages)
     return _conversations[messages]
 
@@ -205,7 +205,7 @@ def _said(messages: int, now: datetime) -> Iterator[list[MessageImported]]:
     step = timedelta(days=365 * YEARS) / messages
     numbers = count()
     for first in range(0, messages, BATCH):
-        texts = shelves.texts(first, min(BATCH, messages - first))
+        texts = sample_memory.texts(first, min(BATCH, messages - first))
         yield [_message(next(numbers), text, now - step * messages, step) for text in texts]
 
 
@@ -218,7 +218,7 @@ def _message(number: int, text: str, begun: datetime, step: timedelta) -> Messag
 def _sum_up(engine: Engine, window: CalendarWindow) -> None:
     """A summary of a window as long as it may be, straight from the messages."""
     budget = int(getattr(Settings().thread.detail, window.tier))
-    words = " ".join(shelves.texts(window.first.toordinal() % 50_000, 400))
+    words = " ".join(sample_memory.texts(window.first.toordinal() % 50_000, 400))
     text = truncate_to_tokens(words, budget)
     require(TOKENS(text) > budget // 2, "a summary is too short")
     item = RememberItem(f"sum-{window.key}", text, window.key, kind="summary")

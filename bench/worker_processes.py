@@ -8,8 +8,8 @@ import time
 from functools import partial
 from pathlib import Path
 
-from bench.race import Claim, Outcome, Round, bounded, dearer, require
-from bench.workshop import Workshop
+from bench.comparison import Claim, Outcome, Round, bounded, dearer, require
+from bench.run_folder import RunFolder
 from everloop.adapters.processes.supervisor import SupervisedProcesses
 from everloop.adapters.runners.command import CommandRunner
 from everloop.adapters.system import system_world
@@ -46,11 +46,11 @@ def measures() -> dict[str, partial[Outcome]]:
     return {"worker-start": partial(start), "worker-output": partial(output)}
 
 
-def start(shop: Workshop) -> Outcome:
+def start(run: RunFolder) -> Outcome:
     """A command in a worktree of its own, beside `git worktree add` and a bare subprocess."""
     title = "start a command in a worktree, until it runs"
     claim = Claim("worker-start", title, "asyncio.create_subprocess_exec", "ms", "at most", 1.5)
-    with tempfile.TemporaryDirectory(dir=shop.folder("worker-start").parent) as place:
+    with tempfile.TemporaryDirectory(dir=run.folder("worker-start").parent) as place:
         folder = Path(place)
         code = _repository(folder / "code")
         with _engine(folder / "home", 8) as (engine, scheduler):
@@ -64,12 +64,12 @@ def start(shop: Workshop) -> Outcome:
     return dearer(claim, rounds[1:])
 
 
-def output(shop: Workshop) -> Outcome:
+def output(run: RunFolder) -> Outcome:
     """The inbox while many commands print; every line must be in the transcripts."""
     title = f"p99 of the inbox while {PRINTING} commands print {LINES_S:,} lines/s each"
     claim = Claim("worker-output", title, "", "ms", "at most", 250)
     count = LINES_S * PRINTING_S
-    with tempfile.TemporaryDirectory(dir=shop.folder("worker-output").parent) as place:
+    with tempfile.TemporaryDirectory(dir=run.folder("worker-output").parent) as place:
         home = Path(place) / "home"
         with _engine(home, PRINTING) as (engine, scheduler):
             argv = (sys.executable, "-c", PRINT, str(count), str(LINES_S))

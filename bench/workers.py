@@ -3,8 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from bench.race import OWN_TIME, Claim, Outcome, bounded, own_ms, require
-from bench.workshop import Workshop
+from bench.comparison import OWN_TIME, Claim, Outcome, bounded, own_ms, require
+from bench.run_folder import RunFolder
 from everloop.adapters.system import system_world
 from everloop.app import PROJECTIONS, Engine
 from everloop.inbox.model.events import Choice, RequestRaised
@@ -26,11 +26,11 @@ def measures() -> dict[str, partial[Outcome]]:
     }
 
 
-def first_page(shop: Workshop, *, what: str, tasks: int = TASKS) -> Outcome:
+def first_page(run: RunFolder, *, what: str, tasks: int = TASKS) -> Outcome:
     """The board, or the inbox, beside finished tasks that nobody has looked at yet."""
     title = f"first page of the {what} beside {tasks:,} finished tasks"
     claim = Claim(f"task-{what}", title, "", "ms", "at most", goal=10, note=OWN_TIME)
-    folder = shop.folder(f"task-{what}")
+    folder = run.folder(f"task-{what}")
     folder.mkdir(parents=True)
     world = system_world(10)
     log = open_log(folder / "everloop.db", [view() for view in PROJECTIONS], world=world)

@@ -4,9 +4,9 @@ from functools import partial
 
 import msgspec
 
+from bench.comparison import OWN_TIME, Claim, Outcome, Round, bounded, dearer, own_ms, require
 from bench.long_world import LongWorld
-from bench.race import OWN_TIME, Claim, Outcome, Round, bounded, dearer, own_ms, require
-from bench.workshop import Workshop
+from bench.run_folder import RunFolder
 from everloop.app import USER, Engine
 
 MESSAGES = 10_000
@@ -28,27 +28,27 @@ def measures() -> dict[str, partial[Outcome]]:
     }
 
 
-def before_the_model(shop: Workshop, *, turns: int) -> Outcome:
+def before_the_model(run: RunFolder, *, turns: int) -> Outcome:
     """From a line that was sent to the call of the model, in a long story."""
     title = f"from a line to the call of the model, after {turns:,} turns of a world"
     claim = Claim("world-turn", title, "", "ms", "at most", goal=30, note=OWN_TIME)
-    played = [_world(shop, turns).turn() for _ in range(WARM + TURNS)]
+    played = [_world(run, turns).turn() for _ in range(WARM + TURNS)]
     return bounded(claim, [one.before_ms for one in played[WARM:]])
 
 
-def after_the_stream(shop: Workshop, *, turns: int) -> Outcome:
+def after_the_stream(run: RunFolder, *, turns: int) -> Outcome:
     """From the end of a reply until all that follows from it is recorded, by rules alone."""
     title = f"from a reply to all that follows from it, after {turns:,} turns of a world"
     claim = Claim("world-after", title, "", "ms", "at most", goal=50, note=OWN_TIME)
-    played = [_world(shop, turns).turn() for _ in range(WARM + TURNS)]
+    played = [_world(run, turns).turn() for _ in range(WARM + TURNS)]
     return bounded(claim, [one.after_ms for one in played[WARM:]])
 
 
-def growth(shop: Workshop, *, few: int, many: int) -> Outcome:
+def growth(run: RunFolder, *, few: int, many: int) -> Outcome:
     """How many times dearer a turn is in a long story than in a short one."""
     title = f"our own part of a turn after {many:,} turns of a world"
     claim = Claim("world-growth", title, f"after {few:,}", "ms", "at most", 2, OWN_TIME)
-    short, long = _world(shop, few), _world(shop, many)
+    short, long = _world(run, few), _world(run, many)
     return dearer(claim, [_round(long, short) for _ in range(WARM + TURNS)][WARM:])
 
 
@@ -59,17 +59,17 @@ def _round(long: LongWorld, short: LongWorld) -> Round:
     )
 
 
-def rewind(shop: Workshop, *, turns: int) -> Outcome:
+def rewind(run: RunFolder, *, turns: int) -> Outcome:
     """Going back by some messages, until a prompt is ready."""
     title = f"rewind to a ready prompt, after {turns:,} turns of a world"
     claim = Claim("world-rewind", title, "", "ms", "at most", goal=100, note=OWN_TIME)
-    world = _world(shop, turns)
+    world = _world(run, turns)
     return bounded(claim, [world.rewind_ms(back) for back in BACK])
 
 
-def _world(shop: Workshop, turns: int) -> LongWorld:
+def _world(run: RunFolder, turns: int) -> LongWorld:
     if turns not in _worlds:
-        _worlds[turns] = LongWorld(shop.folder(f"world-{turns}"), turns)
+        _worlds[turns] = LongWorld(run.folder(f"world-{turns}"), turns)
     return _worlds[turns]
 
 
@@ -83,11 +83,11 @@ def close() -> None:
     _worlds.clear()
 
 
-def import_chat(shop: Workshop, *, messages: int) -> Outcome:
+def import_chat(run: RunFolder, *, messages: int) -> Outcome:
     """Import a chat in which every other message has swipes."""
     title = f"import a chat of {messages:,} messages with swipes"
     claim = Claim("world-import", title, "", "ms", "at most", goal=10_000, note=OWN_TIME)
-    folder = shop.folder("world-import")
+    folder = run.folder("world-import")
     folder.mkdir(parents=True)
     chat = folder / "chat.jsonl"
     chat.write_bytes(b"\n".join(_line(number) for number in range(messages)))

@@ -1,7 +1,7 @@
 # ruff: noqa: PLC0415, TID251 - only the peer that is asked for is imported; it has its own world
-"""The peer's side of a race, run by a Python that has the peers installed; knows nothing of ours.
+"""The peer's side of a comparison, run by a Python with the peers installed; knows nothing of ours.
 
-    python rival_side.py PEER FOLDER ITEMS
+    python memory_peer_process.py PEER FOLDER ITEMS
 
 The folder holds the texts of items and questions, and the vectors of both. Each question is asked
 once before anything is measured. Each line that comes in is a number of seconds, a number of items

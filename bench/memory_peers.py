@@ -10,29 +10,29 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from bench import shelves
-from bench.race import Rate
+from bench import sample_memory
+from bench.comparison import Rate
 
 ROOT = Path(__file__).parents[1]
-SIDE = Path(__file__).parent / "rival_side.py"
+SIDE = Path(__file__).parent / "memory_peer_process.py"
 
 
-def rivals_python() -> Path | None:
+def peers_python() -> Path | None:
     """The Python that has the peers, if there is one."""
     python = ROOT / ".venv-peers" / "bin" / "python"
     return python if python.exists() else None
 
 
-class Rival:
-    """A peer with so many items, ready to race."""
+class MemoryPeer:
+    """A peer with so many items, ready to be compared."""
 
     def __init__(self, peer: str, folder: Path, items: int) -> None:
         folder.mkdir(parents=True)
-        given = {"items": shelves.all_texts(items), "questions": shelves.questions()}
+        given = {"items": sample_memory.all_texts(items), "questions": sample_memory.questions()}
         (folder / "texts.json").write_bytes(msgspec.json.encode(given))
-        np.save(folder / "vectors.npy", shelves.unit_vectors(items))
-        np.save(folder / "asked.npy", shelves.asked_vectors())
-        python = str(rivals_python() or sys.executable)
+        np.save(folder / "vectors.npy", sample_memory.unit_vectors(items))
+        np.save(folder / "asked.npy", sample_memory.asked_vectors())
+        python = str(peers_python() or sys.executable)
         self._process = subprocess.Popen(  # noqa: S603 - our own script
             [python, "-P", SIDE, peer, folder, str(items)],  # our modules are none of its business
             stdin=subprocess.PIPE,

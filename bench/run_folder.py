@@ -64,14 +64,14 @@ TINY = Scale(
 
 
 class Pace(TypedDict):
-    """How long a race goes on."""
+    """How long a comparison goes on."""
 
     rounds: int
     slice_s: float
     warm_s: NotRequired[float]
 
 
-class Workshop:
+class RunFolder:
     """The folder of a run and what has been made in it so far."""
 
     def __init__(self, folder: Path, scale: Scale) -> None:
@@ -111,7 +111,7 @@ class Workshop:
         return self._filled[events]
 
     def pace(self, share: float = 1) -> Pace:
-        """How long a race goes on; a share of it, where one slice is long by nature."""
+        """How long a comparison goes on; a share of it, where one slice is long by nature."""
         return Pace(rounds=max(2, round(share * self.scale.rounds)), slice_s=self.scale.slice_s)
 
     def writing_pace(self) -> Pace:
@@ -149,15 +149,15 @@ def fill(log: Log, events: int) -> None:
 
 
 @contextmanager
-def workshop(beside: Path, scale: Scale) -> Generator[Workshop]:
-    """A workshop for one run. The folder's name begins with a dot: no tool looks into it."""
+def run_folder(beside: Path, scale: Scale) -> Generator[RunFolder]:
+    """A run_folder for one run. The folder's name begins with a dot: no tool looks into it."""
     beside.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".work-", dir=beside) as folder:
-        shop = Workshop(Path(folder), scale)
+        run = RunFolder(Path(folder), scale)
         try:
-            yield shop
+            yield run
         finally:
-            shop.close()
+            run.close()
 
 
 def _fold_only(desk: TransactionContext) -> list[Draft]:

@@ -5,9 +5,9 @@ from itertools import count, islice
 from pathlib import Path
 from time import perf_counter
 
+from bench.comparison import Claim, Outcome, Rate, bounded, compare, dearer, require, steady
 from bench.material import ACTOR, FOLD, STREAM, messages
-from bench.race import Claim, Outcome, Rate, bounded, dearer, race, require, steady
-from bench.workshop import Workshop, fill
+from bench.run_folder import RunFolder, fill
 from everloop.app import Engine
 from everloop.log import MAIN, BackupPlan, Draft, Log
 from everloop.settings import Settings
@@ -16,26 +16,26 @@ PREVIEWS = 9
 SETTINGS = Settings(backups=BackupPlan(every_events=0, every_minutes=0))
 
 
-def fork(shop: Workshop) -> Outcome:
+def fork(run: RunFolder) -> Outcome:
     """Forking a long log, beside forking a short one."""
-    return _beside_short(shop, "fork", _forks, goal=1.5)
+    return _beside_short(run, "fork", _forks, goal=1.5)
 
 
-def rewind(shop: Workshop) -> Outcome:
+def rewind(run: RunFolder) -> Outcome:
     """Rewinding a long log to its middle, beside a short one."""
-    return _beside_short(shop, "rewind", _rewinds, goal=1.5)
+    return _beside_short(run, "rewind", _rewinds, goal=1.5)
 
 
-def opening(shop: Workshop) -> Outcome:
+def opening(run: RunFolder) -> Outcome:
     """Opening a log and asking the state of its one stream, of which there is a snapshot."""
-    return _beside_short(shop, "open", _openings, goal=2)
+    return _beside_short(run, "open", _openings, goal=2)
 
 
-def retract(shop: Workshop) -> Outcome:
+def retract(run: RunFolder) -> Outcome:
     """What retracting a fact with many dependants would change."""
-    dependants = shop.scale.dependants
-    log = shop.open()
-    fill(log, shop.scale.retracted - dependants)
+    dependants = run.scale.dependants
+    log = run.open()
+    fill(log, run.scale.retracted - dependants)
     source = log.head // 2
     _derive(log, source, dependants)
     title = f"retract preview: {log.head:,} events, {dependants:,} dependants"
@@ -44,18 +44,18 @@ def retract(shop: Workshop) -> Outcome:
 
 
 def _beside_short(
-    shop: Workshop, name: str, side: Callable[[Workshop, Path], Rate], *, goal: float
+    run: RunFolder, name: str, side: Callable[[RunFolder, Path], Rate], *, goal: float
 ) -> Outcome:
-    long, short = shop.scale.long, shop.scale.short
+    long, short = run.scale.long, run.scale.short
     claim = Claim(
         name, f"{name} at {long:,} events", f"{name} at {short:,}", "ms", "at most", goal=goal
     )
-    sides = side(shop, shop.filled(long)), side(shop, shop.filled(short))
-    return dearer(claim, race(*sides, **shop.pace(share=0.3)))
+    sides = side(run, run.filled(long)), side(run, run.filled(short))
+    return dearer(claim, compare(*sides, **run.pace(share=0.3)))
 
 
-def _forks(shop: Workshop, path: Path) -> Rate:
-    log, names = shop.open(path), count()
+def _forks(run: RunFolder, path: Path) -> Rate:
+    log, names = run.open(path), count()
 
     def act() -> int:
         log.fork(at=log.head // 2, name=f"fork-{next(names)}", actor=ACTOR)
@@ -64,8 +64,8 @@ def _forks(shop: Workshop, path: Path) -> Rate:
     return steady(act)
 
 
-def _rewinds(shop: Workshop, path: Path) -> Rate:
-    log = shop.open(path)
+def _rewinds(run: RunFolder, path: Path) -> Rate:
+    log = run.open(path)
 
     def act() -> int:
         log.rewind(log.head // 2, actor=ACTOR)
@@ -74,7 +74,7 @@ def _rewinds(shop: Workshop, path: Path) -> Rate:
     return steady(act)
 
 
-def _openings(_: Workshop, path: Path) -> Rate:
+def _openings(_: RunFolder, path: Path) -> Rate:
     def run(seconds: float) -> float:
         spent, done = 0.0, 0
         while spent < seconds:

@@ -43,7 +43,7 @@ GUEST = "guest"
 OTHER = "someone"  # who witnessed all the rest
 CLUSTERS, CLUSTERED = 2_000, 10_000  # of vectors, and vectors made at a time
 COMMON, SPREAD = 0.8, 0.8  # what all vectors share, and how far those of a cluster lie apart
-STRANGERS = 1_000  # vectors for texts that are not of the shelf
+STRANGERS = 1_000  # vectors for texts that are not of the sample
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 _SYLLABLES = ("ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo")
@@ -55,7 +55,7 @@ _BARE = "SELECT rowid FROM bare WHERE bare MATCH ? ORDER BY rank LIMIT ?"
 
 
 class FreeEmbedder:
-    """Vectors that were made before the race; every side is given the same ones."""
+    """Vectors that were made before the comparison; every side is given the same ones."""
 
     name = "given"
     dimensions = DIMENSIONS
@@ -76,7 +76,7 @@ class FreeEmbedder:
         return found
 
 
-class Shelf:
+class SampleMemory:
     """An open memory of so many items, with all its vectors."""
 
     def __init__(self, folder: Path, items: int) -> None:
@@ -101,8 +101,8 @@ class Shelf:
 class Bare:
     """What a recall stands beside: an FTS5 query and a matrix product on the same data."""
 
-    def __init__(self, shelf: Shelf, items: int) -> None:
-        self._db = apsw.Connection(str(shelf.log.file.path), flags=apsw.SQLITE_OPEN_READONLY)
+    def __init__(self, sample: SampleMemory, items: int) -> None:
+        self._db = apsw.Connection(str(sample.log.file.path), flags=apsw.SQLITE_OPEN_READONLY)
         self._db.execute(_INDEX)  # of its own, in which every passage is: ours takes in groups
         self._vectors = unit_vectors(items)
         self._asked = dict(zip(questions(), asked_vectors(), strict=True))

@@ -72,7 +72,9 @@ def steady(act: Callable[[], int]) -> Rate:
     return run
 
 
-def race(ours: Rate, other: Rate, *, rounds: int, slice_s: float, warm_s: float = 0) -> list[Round]:
+def compare(
+    ours: Rate, other: Rate, *, rounds: int, slice_s: float, warm_s: float = 0
+) -> list[Round]:
     """Run both sides in turns. Who goes first alternates; a first round warms up and is dropped."""
     found: list[Round] = []
     for side in (ours, other) if warm_s else ():
