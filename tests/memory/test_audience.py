@@ -28,7 +28,8 @@ def check_everyone(world: World, mode: SearchMode) -> int:
                 answer = world.keeper.recall(
                     principal, SearchQuery(version.canary, limit=20, mode=mode)
                 )
-                hits = {hit.item.item_id for hit in answer.hits}
+                # One word of five may be too little for a hit; then it is among the closest.
+                hits = {hit.item.item_id for hit in (*answer.hits, *answer.closest)}
                 asked += 1
                 assert hits <= recalled, f"seed {world.seed}: {principal} got {hits - recalled}"
                 _no_secret(world, msgspec.json.encode(answer).decode(), secrets)
