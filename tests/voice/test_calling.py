@@ -110,6 +110,24 @@ def test_the_rebuilt_table_of_calls_equals_the_live_one(rig: Rig) -> None:
     assert sorted(one.status for one in live) == ["ended", "failed", "placed", "uncertain"]
 
 
+def test_a_call_that_was_open_when_its_process_died_is_ended_once_it_must_be_over(
+    rig: Rig,
+) -> None:
+    for sid in ("CA1", "CA2", "CA3"):
+        taken = rig.service.announce(sid, MINE)
+        assert taken is not None
+        if sid != "CA1":
+            rig.service.connect(taken.call_id, taken.token)
+    rig.service.enter_pin("cal-CA3", PIN)
+    rig.restart()
+    rig.stage.clock.tick(minutes=20)
+    assert rig.service.end_abandoned() == 0  # another process may be talking
+    rig.stage.clock.tick(minutes=20)
+    assert rig.service.end_abandoned() == 3
+    assert rig.service.end_abandoned() == 0
+    assert [one.status for one in rig.service.newest()] == ["ended"] * 3
+
+
 def test_nobody_is_called_about_what_is_old(rig: Rig) -> None:
     rig.ask("done")
     rig.stage.clock.tick(hours=2)

@@ -2,6 +2,7 @@
 
 What still has to be called about is asked of the log: an open request without a call. Each gets one
 call. A call that was begun by a process that died may have been placed: it is left uncertain.
+A call that was open when its process died is ended once it must be over.
 """
 
 from everloop.background.task import BackgroundTask
@@ -13,6 +14,7 @@ from everloop.voice.service import ENGINE, VoiceService
 from everloop.voice.settings import VoiceSettings
 
 LOOK_EVERY_S = 0.5
+LOOKS_PER_SWEEP = 120  # so often, calls of processes that died are looked for
 FRESH_S = 3_600  # about what is older, nobody wants to be called
 DONE_KINDS = ("finished", "review", "failure", "uncertain")  # how something ends
 
@@ -57,7 +59,11 @@ class CallTask(BackgroundTask):
 
     def _work(self, claim: Claim) -> None:
         self._service.settle_interrupted()
+        looks = 0
         while claim.held and not self.over:
+            if looks % LOOKS_PER_SWEEP == 0:
+                self._service.end_abandoned()
+            looks += 1
             if self._log.head != self._head or self._again:
                 self._head = self._log.head
                 self.tick()

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from everloop.log import Reader, visible
-from everloop.log.model.record import from_microseconds
+from everloop.log.model.record import from_microseconds, to_microseconds
 
 
 class CallStep(msgspec.Struct, frozen=True):
@@ -44,6 +44,11 @@ def unsettled_calls(reader: Reader) -> list[str]:
     return [row[0] for row in reader.rows(_UNSETTLED)]
 
 
+def open_calls(reader: Reader, before: datetime) -> list[str]:
+    """The calls that were announced, did not end, and to which nothing happened since `before`."""
+    return [row[0] for row in reader.rows(_OPEN, (to_microseconds(before),))]
+
+
 def _to_call(reader: Reader, call_id: str) -> CallView:
     rows = reader.rows(_STEPS, (call_id,))
     number = next((row[1] for row in rows if row[1]), "")
@@ -61,6 +66,14 @@ _STEPS = f"""
 SELECT c.act, c.number, c.request_id, c.detail, c.at FROM voice_calls c
 WHERE c.call_id = ? AND {visible("c")} ORDER BY c.position
 """  # noqa: S608 - our own condition
+_OPEN = f"""
+SELECT c.call_id FROM voice_calls c
+WHERE c.act IN ('announced', 'connected', 'pin accepted', 'pin refused') AND c.at < ?
+AND {visible("c")}
+AND NOT EXISTS (SELECT 1 FROM voice_calls n WHERE n.call_id = c.call_id
+                AND n.position > c.position AND {visible("n")})
+ORDER BY c.position
+"""  # noqa: S608 - our own conditions
 _UNSETTLED = f"""
 SELECT c.call_id FROM voice_calls c WHERE c.act = 'begun' AND {visible("c")}
 AND NOT EXISTS (SELECT 1 FROM voice_calls n WHERE n.call_id = c.call_id

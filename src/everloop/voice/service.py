@@ -6,6 +6,7 @@ The PIN and the token of a connection never reach the log: of the token, its dig
 import base64
 import hashlib
 import hmac
+from datetime import timedelta
 from urllib.parse import urlencode
 
 import msgspec
@@ -38,13 +39,14 @@ from everloop.voice.model.state import (
     call_stream,
 )
 from everloop.voice.ports import PlacedCall, Telephone
-from everloop.voice.queries import CallView, newest_calls, unsettled_calls
+from everloop.voice.queries import CallView, newest_calls, open_calls, unsettled_calls
 from everloop.voice.settings import VoiceSettings
 
 ENGINE = Context(actor="engine")
 TOKEN_BYTES = 32
 ANSWER_PATH = "/voice/call"
 STATUS_PATH = "/voice/status"
+ABANDONED = "Everloop ended during the call."
 INTERRUPTED = "Everloop ended before it knew whether the call was placed."
 
 
@@ -162,6 +164,19 @@ class VoiceService:
             found = unsettled_calls(reader)
         for call_id in found:
             self._bus.do(LeaveCallUncertain(call_id, INTERRUPTED), by=ENGINE)
+        return len(found)
+
+    def end_abandoned(self) -> int:
+        """End calls that must be over by now and whose process died; returns how many there were.
+
+        A process ends each of its calls itself after `voice.call_s_max`.
+        """
+        longest_s = self._settings.call_s_max + self._settings.token_lives_s
+        before = self._world.clock.now() - timedelta(seconds=longest_s)
+        with self._log.reading() as reader:
+            found = open_calls(reader, before)
+        for call_id in found:
+            self.end(call_id, ABANDONED)
         return len(found)
 
     def _place(self, call_id: str, number: str) -> PlacedCall:
