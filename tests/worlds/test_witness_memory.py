@@ -92,6 +92,29 @@ def test_what_was_just_said_is_not_remembered_beside_it(tmp_path: Path) -> None:
         assert kinds == ["dialogue"]
 
 
+def test_of_a_long_line_its_speaker_and_what_the_cue_is_about_are_recalled(tmp_path: Path) -> None:
+    with stage(tmp_path) as play:
+        much = " ".join(f"On day {number} we had soup with dumplings again." for number in range(9))
+        tell(play, f"{much} The key to the lighthouse lies under the third fern. {much}")
+        fill(play, 25)
+        end_scene(play)
+        tell(play, "Where is the key to the lighthouse?")
+        recalled = [one for one in play.prompt(play.ada).fitted.kept if one.kind == "memory"]
+        (found,) = (one for one in recalled if "third fern" in one.text)
+        assert found.text.startswith("Remembered: Robin: ")
+        assert found.tokens <= play.worlds.settings.memory_tokens + 10
+
+
+def test_what_a_summary_repeats_of_a_line_is_recalled_once(tmp_path: Path) -> None:
+    with stage(tmp_path) as play:
+        tell(play, "The key to the lighthouse lies under the third fern.")
+        for _ in range(play.worlds.settings.summaries + 1):
+            fill(play, 3)
+            end_scene(play)
+        tell(play, "Where is the key to the lighthouse?")
+        assert play.told(play.ada).count("third fern") == 1
+
+
 def test_a_character_remembers_in_another_world_what_it_witnessed(tmp_path: Path) -> None:
     with stage(tmp_path, ["I see."]) as play:
         play.say("The key to the lighthouse lies under the third fern.")

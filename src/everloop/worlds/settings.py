@@ -19,9 +19,22 @@ class WorldSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int, Meta(ge=0, description="Token limit for lore entries in a prompt.")
     ] = 800
     dialogue_messages: Annotated[
-        int, Meta(ge=10, description="Messages of the open scene that a prompt has at most.")
+        int,
+        Meta(
+            ge=10,
+            description="Messages of the open scene that a prompt has at most. What it tells of"
+            " earlier scenes takes the place of up to half of them: ten for each 320 tokens.",
+        ),
     ] = 60
     memories: Annotated[int, Meta(ge=0, description="Memories that a prompt recalls at most.")] = 6
+    memory_tokens: Annotated[
+        int,
+        Meta(
+            ge=10,
+            description="Longest passage that a prompt has of one memory, in tokens. Of a longer"
+            " memory it has the sentences that fit the newest messages best.",
+        ),
+    ] = 50
     summaries: Annotated[
         int, Meta(ge=0, description="Earlier scenes that a prompt tells of at most.")
     ] = 4

@@ -18,10 +18,12 @@ from everloop.memory.model.scopes import OWNER, WORLD_PREFIX, Viewer
 from everloop.memory.projections.queries import Filter, Item, find_item, list_items
 from everloop.memory.retrieval.results import SearchQuery
 from everloop.memory.service import MemoryService
+from everloop.memory.token_counts import estimate_tokens
 from everloop.worlds.message_parsing import told_text
 from everloop.worlds.model.state import World
 from everloop.worlds.model.values import NARRATOR, PLAYER
 from everloop.worlds.prompt.point_of_view import KnownText, PointOfView
+from everloop.worlds.prompt.recalled_passage import recalled_passage
 from everloop.worlds.settings import WorldSettings
 
 ENGINE = Context(actor="engine")
@@ -106,13 +108,19 @@ class WitnessMemory:
         recent = view.messages[-IN_SIGHT:]
         heard = {one.message_id for one in recent} | {told_text(one.passages) for one in recent}
         known = {one.text for one in (*view.summaries, *view.offstage)}
-        texts: dict[str, KnownText] = {}  # a copy of the world has the same texts once more
+        recalled: list[KnownText] = []
         for hit in found.hits:
             item = hit.item
             line = item.text.partition(": ")[2] if item.kind == LINE else ""
-            if heard.isdisjoint((message_of(item.item_id), line)) and item.text not in known:
-                texts.setdefault(item.text, KnownText(item.text, (item.position,), item.item_id))
-        return list(texts.values())[:most]
+            if not heard.isdisjoint((message_of(item.item_id), line)) or item.text in known:
+                continue
+            text = self._passage(item, cue)
+            # A line is in the summary of its scene, too, and in a copy of the world.
+            if not any(text in one.text or one.text in text for one in recalled):
+                recalled.append(KnownText(text, (item.position,), item.item_id))
+            if len(recalled) == most:
+                break
+        return recalled
 
     def search(self, world_id: str, world: World, who: str, cue: str, most: int) -> list[str]:
         """What someone of a world remembers about a cue, of this world alone."""
@@ -187,6 +195,14 @@ class WitnessMemory:
                 continue
             rated += 1
         return rated
+
+    def _passage(self, item: Item, cue: str) -> str:
+        """What a prompt is told of a memory; of a line always who said it."""
+        most = self._settings.memory_tokens
+        if item.kind != LINE:
+            return recalled_passage(item.text, cue, most, estimate_tokens)
+        speaker, colon, line = item.text.partition(": ")
+        return f"{speaker}{colon}{recalled_passage(line, cue, most, estimate_tokens)}"
 
     def _viewer(self, view: PointOfView) -> Viewer:
         across = self._settings.memory_across_worlds and view.who != PLAYER

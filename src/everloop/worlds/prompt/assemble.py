@@ -4,7 +4,8 @@ What is stable comes first (style, identity, what it remembers of earlier scenes
 what changes with every turn last, inside the newest message. Segments are left out in the order of
 `Tier` and `drop`: previous scenes, further memories, older dialogue; then the others' activities,
 the group, lore, other relationships; never identity, the relationship to whom one speaks, the scene
-or the last four messages.
+or the last four messages. Before that, earlier scenes take the place of older dialogue, so that a
+prompt does not grow with its story: see `dialogue`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,15 +15,14 @@ from typing import Final
 import msgspec
 
 from everloop.ports import Message, Prompt, Text
-from everloop.worlds.message_parsing import directions, told_text
+from everloop.worlds.message_parsing import directions
 from everloop.worlds.model.values import NARRATOR, PLAYER, CharacterSheet, Edge
+from everloop.worlds.prompt.dialogue import dialogue, limit_own
 from everloop.worlds.prompt.ended_props import forget_props
 from everloop.worlds.prompt.lore import activate_lore
-from everloop.worlds.prompt.point_of_view import CHUNK, KnownText, PointOfView
+from everloop.worlds.prompt.point_of_view import KnownText, PointOfView
 from everloop.worlds.prompt.segments import FittedSegments, Segment, Tier, fit
-from everloop.worlds.queries import StoryMessage
 
-LAST_MESSAGES: Final = 4
 MEMORIES_FIRST: Final = 2
 STABLE: Final = ("style", "identity", "instructions", "voice", "summary", "offstage")
 RULES: Final = """\
@@ -36,11 +36,12 @@ speak, act or decide for {others}."""
 
 
 class PromptLimits(msgspec.Struct, frozen=True):
-    """How many tokens a prompt may have, and how many its lore."""
+    """How many tokens a prompt may have, how many its lore, and how many messages of the scene."""
 
     soft: int = 6_000
     hard: int = 8_000
     lore: int = 800
+    messages: int = 60
 
 
 class WorldPrompt(msgspec.Struct, frozen=True):
@@ -60,11 +61,13 @@ def assemble(
     direction: str = "",
 ) -> WorldPrompt:
     """The prompt for the next reply of a character, or of the narrator."""
+    past = list(_past(view))
+    said = dialogue(view, limits.messages, sum(count(one.text) for one in past), count)
     own_most = int(view.world.style.own_prose_share * limits.soft)
     offered = [
         *_character(view, sheet),
-        *_past(view),
-        *_limit_own(list(_dialogue(view)), view.who, own_most, count),
+        *past,
+        *limit_own(said.lines, view.who, own_most, count),
         *_situation(view),
         *_relations(view),
         *_story(view),
@@ -73,6 +76,7 @@ def assemble(
         *_closing(view, sheet, direction),
     ]
     fitted = fit(list(forget_props(offered, view)), limits.soft, limits.hard, count)
+    fitted = msgspec.structs.replace(fitted, dropped=(*said.left_out, *fitted.dropped))
     return WorldPrompt(_prompt(view, fitted), fitted, view.who)
 
 
@@ -113,50 +117,6 @@ def _past(view: PointOfView) -> Iterator[Segment]:
     for number, memory in enumerate(reversed(view.offstage)):
         text = f"Meanwhile, {view.name} lived through this: {memory.text}"
         yield Segment("offstage", text, Tier.NICE, memory.positions, "lived through", 990 + number)
-
-
-def _dialogue(view: PointOfView) -> Iterator[Segment]:
-    count = len(view.messages)
-    for number, message in enumerate(view.messages):
-        text = told_text(message.passages)
-        if not text:
-            continue
-        reason = message.learned_via.get(view.who, "saw")
-        if number >= count - LAST_MESSAGES:
-            tier, drop = Tier.MUST, 0
-        else:
-            newer = view.numbers[-1] // CHUNK - view.numbers[number] // CHUNK
-            tier, drop = Tier.NICE, 700 + min(newer, 190)
-        positions = tuple(dict.fromkeys((message.position, message.chosen_at or message.position)))
-        yield Segment(
-            "dialogue", _line(view, message, text), tier, positions, reason, drop,
-            speaker=message.speaker,
-        )  # fmt: skip
-
-
-def _limit_own(
-    dialogue: list[Segment], who: str, most: int, count: Callable[[str], int]
-) -> Iterator[Segment]:
-    """The dialogue without the speaker's older lines once they come to too much of the prompt.
-
-    What a model wrote is what it writes again; with less of it in sight, it repeats itself less.
-    """
-    spent, since = 0, 0
-    for at in range(len(dialogue) - 1, -1, -1):
-        spent += count(dialogue[at].text) if dialogue[at].speaker == who else 0
-        if spent > most and dialogue[at].tier is not Tier.MUST:
-            since = -(-(at + 1) // CHUNK) * CHUNK
-            break
-    for at, one in enumerate(dialogue):
-        if at >= since or one.speaker != who or one.tier is Tier.MUST:
-            yield one
-
-
-def _line(view: PointOfView, message: StoryMessage, text: str) -> str:
-    if message.speaker == view.who:
-        return text
-    name = view.world.name_of(message.speaker) or "Narrator"
-    return f"{name}: {text}"
 
 
 # -- what changes ----------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ class WorldPromptBuilder:
         """How long a prompt may be."""
         limits = self._limits
         hard = max(limits.context_soft, limits.context_hard)
-        return PromptLimits(limits.context_soft, hard, limits.lore_tokens)
+        return PromptLimits(limits.context_soft, hard, limits.lore_tokens, limits.dialogue_messages)
 
     def ledger(self, made: WorldPrompt) -> Ledger:
         """What a prompt was made of, as the log keeps it."""
