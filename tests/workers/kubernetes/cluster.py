@@ -21,6 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 import yaml
 
 Object = dict[str, Any]
+REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 PATH = re.compile(r"/(?:api|apis/batch)/v1/namespaces/([^/]+)/(jobs|pods)(?:/([^/]+))?(/log)?$")
 
 
@@ -36,6 +37,7 @@ class Cluster:
         self.created: list[str] = []
         self.refusing = False  # every call fails
         self.hold = False  # pods stay pending
+        self.losing = False  # a Job is created, and nobody is told
         self.log_reads = 0
         self.url = ""
 
@@ -75,7 +77,7 @@ class Cluster:
         self.logs[name] = bytearray()
         env = {one["name"]: one["value"] for one in container["env"]} | {"PATH": os.defpath}
         process = subprocess.Popen(  # noqa: S603 - the commands of these tests
-            container["command"],
+            [expanded(word, env) for word in container["command"]],
             env=env,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -95,13 +97,13 @@ class Cluster:
 
     def end(self, name: str, state: Object, *, ok: bool, **more: Any) -> None:
         """A pod ended, and so does its Job."""
-        pod, job = self.objects["pods"][f"{name}-x7x7x"], self.objects["jobs"][name]
+        pod = self.objects["pods"][f"{name}-x7x7x"]
         if pod["status"]["phase"] in ("Succeeded", "Failed"):
             return
-        status = {"phase": "Succeeded" if ok else "Failed", "containerStatuses": [{"state": state}]}
+        begun = pod["metadata"]["name"] in self.processes
+        container = {"state": state, "containerID": f"test://{name}" if begun else ""}
+        status = {"phase": "Succeeded" if ok else "Failed", "containerStatuses": [container]}
         self.put("pods", pod | {"status": status | more}, "MODIFIED")
-        if job["spec"].get("suspend"):
-            return
         self.finish_job(name, "Complete" if ok else "Failed", "" if ok else "BackoffLimitExceeded")
 
     def finish_job(self, name: str, kind: str, reason: str) -> None:
@@ -115,7 +117,8 @@ class Cluster:
     def evict(self, name: str, *, begun: bool = True) -> None:
         """A node drains: the pod is ended with the condition that tells so."""
         about = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
-        state: Object = {"terminated": {"exitCode": 143}} if begun else {"waiting": {}}
+        unknown = {"exitCode": 137, "reason": "ContainerStatusUnknown"}  # as the kubelet says it
+        state: Object = {"terminated": {"exitCode": 143} if begun else unknown}
         self.end(name, state, ok=False, conditions=[about])
         self.kill(name)
 
@@ -132,15 +135,24 @@ class Cluster:
                 os.killpg(process.pid, signal.SIGKILL)
 
     def patch_job(self, name: str, change: Object) -> Object:
-        """Merge a change into a Job; suspending it ends its pod."""
+        """Merge a change into a Job; a deadline that is over ends its pod."""
         job = self.objects["jobs"][name]
         about = job["metadata"].setdefault("annotations", {})
         about.update(change["metadata"]["annotations"])
         job["spec"].update(change["spec"])
         self.put("jobs", job, "MODIFIED")
-        if job["spec"].get("suspend"):
-            self.kill(name)
+        if job["spec"]["activeDeadlineSeconds"] == 0:
+            self.exceed_deadline(name)
         return job
+
+
+def expanded(word: str, env: dict[str, str]) -> str:
+    """A word of a command as the kubelet reads it: `$(NAME)` is a variable, `$$` is `$`."""
+
+    def one(found: re.Match[str]) -> str:
+        return "$" if found[0] == "$$" else env.get(found[1], found[0])
+
+    return REFERENCE.sub(one, word)
 
 
 def _now() -> str:
@@ -172,6 +184,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(500, {"message": "not now"})
         elif body["metadata"]["name"] in self.cluster.objects["jobs"]:
             self._answer(409, {"reason": "AlreadyExists"})
+        elif self.cluster.losing:
+            self.cluster.create_job(body)
+            self.close_connection = True
         else:
             self._answer(201, self.cluster.create_job(body))
 

@@ -1,98 +1,27 @@
 """Tasks as Kubernetes Jobs: by the official client, over HTTP, against a cluster on loopback."""
 
 import importlib
-import os
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from tests.workers.kubernetes.cluster import Cluster, running_cluster
-from tests.workers.kubernetes.cluster_node import node
+from tests.workers.kubernetes.cluster import Cluster, expanded, running_cluster
+from tests.workers.kubernetes.cluster_node import WAIT_S, Node, killed_node, open_node
 
-from everloop.adapters.kubernetes.jobs import KubernetesJobs
 from everloop.adapters.kubernetes.manifest import how_it_ended, job_manifest, job_name
-from everloop.app import USER, Engine
+from everloop.app import USER
 from everloop.errors import RunnerFailed
-from everloop.memory.settings import MemorySettings
-from everloop.settings import Settings
-from everloop.workers import (
-    KubernetesSettings,
-    Launch,
-    Task,
-    TaskScheduler,
-    TaskSpec,
-    Workspace,
-)
+from everloop.workers import KubernetesSettings, Launch, Workspace
 
 kubernetes_validate: Any = importlib.import_module("kubernetes_validate")
-WAIT_S = 60.0
 LAUNCH = Launch(("true",), "/workspace", {"A": "b"}, 600, 10_000)
 
 
-class Node:
-    """An engine with the scheduler of Jobs of one node."""
-
-    def __init__(self, home: Path, kubeconfig: Path, name: str = "node") -> None:
-        settings = Settings(memory=MemorySettings(embedder="none"))
-        self.engine = Engine.open(home, settings=settings)
-        self.scheduler: TaskScheduler
-        self.jobs: KubernetesJobs
-        self._home, self._kubeconfig = home, kubeconfig
-        self.take_over(name)
-
-    def take_over(self, name: str) -> None:
-        """Go on as another node would: with nothing but the log and the cluster."""
-        self.scheduler, self.jobs = node(self.engine, self._home / name, self._kubeconfig)
-
-    def start(self, script: str, **more: Any) -> str:
-        """Start a shell script as a Job."""
-        spec = TaskSpec("A job", runner="kubernetes", command=("sh", "-c", script))
-        spec = msgspec.structs.replace(spec, **more)
-        return self.engine.workers.propose(spec, USER, start=True).task.task_id
-
-    def task(self, task_id: str) -> Task:
-        return self.engine.workers.find(task_id).task
-
-    def until(self, met: Callable[[], bool]) -> None:
-        """Schedule until something is so."""
-        deadline = time.monotonic() + WAIT_S
-        while not met():
-            assert time.monotonic() < deadline
-            self.scheduler.tick()
-            time.sleep(0.01)
-
-    def until_state(self, task_id: str, *states: str) -> Task:
-        """Schedule until a task is in one of these states."""
-        self.until(lambda: self.task(task_id).state in states)
-        return self.task(task_id)
-
-    def shown(self, task_id: str) -> str:
-        """All that was recorded of a task's output."""
-        parts = self.engine.workers.transcript(task_id)
-        return "".join(entry.text for part in parts for entry in part.entries)
-
-    def ends(self, task_id: str) -> int:
-        """How often an end was recorded."""
-        records = self.engine.log.records()
-        kinds = [one.kind for one in records if one.stream == f"task:{task_id}"]
-        return kinds.count("workers.attempt_ended")
-
-
-@contextmanager
-def _node(home: Path, kubeconfig: Path, name: str = "node") -> Generator[Node]:
-    one = Node(home, kubeconfig, name)
-    try:
-        yield one
-    finally:
-        one.jobs.close()
-        one.engine.close()
+def _settings(cluster: tuple[Cluster, Path]) -> KubernetesSettings:
+    return KubernetesSettings(namespace="workers", kubeconfig=str(cluster[1]))
 
 
 @pytest.fixture
@@ -105,7 +34,7 @@ def cluster(tmp_path: Path) -> Generator[tuple[Cluster, Path]]:
 @pytest.fixture
 def work(cluster: tuple[Cluster, Path], tmp_path: Path) -> Generator[Node]:
     """A node of that cluster."""
-    with _node(tmp_path / "home", cluster[1]) as one:
+    with open_node(tmp_path / "home", _settings(cluster)) as one:
         yield one
 
 
@@ -132,24 +61,13 @@ def test_the_next_node_adopts_the_job_of_one_that_was_killed(
     home, go = tmp_path / "home", tmp_path / "go"
     lines = "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done"
     wait = f"while [ ! -e {go} ]; do sleep 0.02; done"
-    with _node(home, cluster[1], "second-node") as second:
+    with open_node(home, _settings(cluster), "second-node") as second:
         name = second.start(f"{lines}; {wait}; {lines}; echo end")
-        words = [
-            sys.executable,
-            "-m",
-            "tests.workers.kubernetes.cluster_node",
-            str(home),
-            str(cluster[1]),
-        ]
-        first = subprocess.Popen(words)  # noqa: S603 - our own programme
-        try:
+        with killed_node(home, _settings(cluster)):
             deadline = time.monotonic() + WAIT_S
             while "line 2999" not in second.shown(name):
                 assert time.monotonic() < deadline
                 time.sleep(0.02)
-        finally:
-            os.kill(first.pid, signal.SIGKILL)
-            first.wait()
         go.touch()
         second.until_state(name, "done", "failed", "uncertain")
         expected = "".join(f"line {i}\n" for i in range(3000))
@@ -167,6 +85,25 @@ def test_a_job_that_is_there_already_is_adopted(work: Node, cluster: tuple[Clust
     other = msgspec.structs.replace(LAUNCH, argv=("false",))
     with pytest.raises(RunnerFailed, match="another Job"):
         work.jobs.start(folder, other)
+
+
+@pytest.mark.promise("P-REACH-8")
+def test_a_job_whose_creation_was_not_answered_is_not_created_twice(
+    work: Node, cluster: tuple[Cluster, Path]
+) -> None:
+    cluster[0].losing = True
+    name = work.start("echo once")
+    done = work.until_ended(name)
+    assert (done.state, done.attempts, work.shown(name)) == ("done", 1, "once\n")
+    assert cluster[0].created == [job_name(name, 1)]
+
+
+def test_a_command_is_not_changed_on_its_way(work: Node) -> None:
+    """The kubelet reads `$$` as `$`, and `$(HOME)` as the value of that variable."""
+    assert expanded("$$ $(A) $(b) $$(A) $A", {"A": "a"}) == "$ a $(b) $(A) $A"
+    name = work.start("printf '%s ' '$$' '$(HOME)' '$$(HOME)' '$HOME'")
+    work.until_ended(name)
+    assert work.shown(name) == "$$ $(HOME) $$(HOME) $HOME "
 
 
 @pytest.mark.promise("P-REACH-8")
@@ -274,11 +211,45 @@ def test_every_task_has_a_valid_name_of_its_own(task_id: str) -> None:
     assert job_name(task_id, 2) != name != job_name(f"{task_id}x", 1)
 
 
+def _failed(reason: str = "BackoffLimitExceeded") -> Any:
+    conditions = [{"type": "Failed", "status": "True", "reason": reason}]
+    return {"metadata": {}, "status": {"conditions": conditions}}
+
+
+def _pod(container: Any, *conditions: Any) -> Any:
+    known = {"containerStatuses": [container], "conditions": list(conditions)}
+    return {"status": {"phase": "Failed"} | known}
+
+
 def test_a_container_that_used_too_much_memory_names_the_setting() -> None:
-    conditions = [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]
-    job = {"metadata": {}, "status": {"conditions": conditions}}
     state = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
-    pod = {"status": {"phase": "Failed", "containerStatuses": [{"state": state}]}}
-    ended = how_it_ended(job, pod)
+    ended = how_it_ended(_failed(), _pod({"state": state}))
     assert ended is not None
     assert "workers.kubernetes.memory_limit" in ended.reason
+
+
+@pytest.mark.parametrize(
+    ("why", "container_id", "reason"),
+    [
+        ("EvictionByEvictionAPI", "test://1", "evicted"),
+        ("EvictionByEvictionAPI", "", "evicted before it began"),
+        ("DeletionByPodGC", "", "evicted"),  # the node is gone, and may not have told everything
+        ("", "test://1", "lost"),
+    ],
+)
+def test_a_container_that_the_kubelet_cannot_find_began_if_it_had_an_id(
+    why: str, container_id: str, reason: str
+) -> None:
+    state = {"terminated": {"exitCode": 137, "reason": "ContainerStatusUnknown"}}
+    target = {"type": "DisruptionTarget", "status": "True", "reason": why}
+    pod = _pod({"state": state, "containerID": container_id}, *([target] if why else []))
+    ended = how_it_ended(_failed(), pod)
+    assert ended is not None
+    assert ended.reason == reason
+
+
+def test_of_a_pod_that_is_gone_the_job_says_whether_it_was_evicted() -> None:
+    known = [
+        how_it_ended(_failed(why), None) for why in ("PodFailurePolicy", "BackoffLimitExceeded")
+    ]
+    assert [one and one.reason for one in known] == ["evicted", "lost"]

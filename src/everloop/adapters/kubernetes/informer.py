@@ -17,6 +17,7 @@ from everloop.adapters.kubernetes.manifest import SELECTOR, Object
 RELIST_S = 60  # how long one watch lasts
 RETRY_S = 0.5
 CONNECT_S = 10
+GONE_MAX = 1_000  # last states of deleted objects that are kept
 
 ListCall = Callable[..., Any]
 lines: Callable[[Any], Iterator[str]] = iter_resp_lines
@@ -28,6 +29,7 @@ class Informer:
     def __init__(self, list_call: ListCall, namespace: str) -> None:
         self._list, self._namespace = list_call, namespace
         self._objects: dict[str, Object] = {}
+        self._gone: dict[str, Object] = {}
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self.synced = threading.Event()
@@ -47,15 +49,20 @@ class Informer:
         with self._lock:
             return list(self._objects.values())
 
+    def gone(self) -> list[Object]:
+        """Objects whose deletion was seen, as they were in the end; the last ones first."""
+        with self._lock:
+            return list(reversed(self._gone.values()))
+
     def get(self, name: str) -> Object | None:
         """The object with a name."""
         with self._lock:
             return self._objects.get(name)
 
     def put(self, found: Object) -> None:
-        """Keep an object that was just read or created."""
+        """Keep an object that was just read or created, unless the watch told of a newer one."""
         with self._lock:
-            self._objects[found["metadata"]["name"]] = found
+            self._keep(found)
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -67,6 +74,7 @@ class Informer:
                 self._stopping.wait(RETRY_S)
 
     def _sync(self) -> str:
+        """List the objects; the watch goes on from there, so whatever is newer comes again."""
         found = json.loads(self._call().data)
         listed = {one["metadata"]["name"]: one for one in found["items"]}
         with self._lock:
@@ -74,14 +82,25 @@ class Informer:
         self.synced.set()
         return str(found["metadata"].get("resourceVersion", ""))
 
+    def _keep(self, found: Object) -> None:
+        name = found["metadata"]["name"]
+        known = (self._objects.get(name), self._gone.get(name))
+        if all(one is None or _version(one) <= _version(found) for one in known):
+            self._objects[name] = found
+
     def refresh(self) -> None:
         """List the objects now, for whoever cannot wait for the next event.
+
+        What is gone is left to the watch, which tells how it was in the end.
 
         Raises:
             ApiException: the cluster refuses.
             HTTPError: it cannot be reached.
         """
-        self._sync()
+        found = json.loads(self._call().data)
+        with self._lock:
+            for one in found["items"]:
+                self._keep(one)
 
     def _watch(self, version: str) -> None:
         response = self._call(watch=True, resource_version=version, timeout_seconds=RELIST_S)
@@ -100,6 +119,9 @@ class Informer:
         with self._lock:
             if event["type"] == "DELETED":
                 self._objects.pop(found["metadata"]["name"], None)
+                self._gone[found["metadata"]["name"]] = found
+                if len(self._gone) > GONE_MAX:
+                    del self._gone[next(iter(self._gone))]
             elif event["type"] in ("ADDED", "MODIFIED"):
                 self._objects[found["metadata"]["name"]] = found
 
@@ -112,3 +134,9 @@ class Informer:
             _request_timeout=(CONNECT_S, RELIST_S + CONNECT_S),
             **more,
         )
+
+
+def _version(found: Object) -> int:
+    """The version of an object: of two, the higher one is newer."""
+    text = str(found["metadata"].get("resourceVersion", ""))
+    return int(text) if text.isdecimal() else 0

@@ -9,6 +9,7 @@ fetched, not sent: a worker's pod needs no way to us.
 # pyright: reportUnknownArgumentType=false
 
 import hashlib
+import json
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any, cast
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 from kubernetes.config.config_exception import ConfigException
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, MaxRetryError, NewConnectionError
 
 from everloop.adapters.kubernetes.informer import Informer
 from everloop.adapters.kubernetes.manifest import (
@@ -36,10 +37,12 @@ from everloop.adapters.kubernetes.manifest import (
 )
 from everloop.adapters.kubernetes.pod_log import PodLog
 from everloop.adapters.processes.supervisor import read_output
-from everloop.errors import RunnerFailed
+from everloop.errors import Invalid, RunnerFailed
 from everloop.workers import KubernetesSettings, Launch, ProcessExit, ProcessStatus
 
-CONFLICT, MISSING = 409, 404
+CONFLICT, MISSING, SERVER_ERROR = 409, 404, 500
+WRONG = (400, 422)  # trying again would not help
+MESSAGE_MAX = 500
 CALL_TIMEOUT_S = 10.0
 OUTPUT_BYTES_MAX = 1_048_576
 GOING_ON = ProcessStatus(alive=True, begun=True)
@@ -68,13 +71,14 @@ class KubernetesJobs:
         """The attempts whose Job goes on."""
         jobs, _ = self._connect()
         jobs.synced.wait(CALL_TIMEOUT_S)
-        found = [one for one in jobs.all() if how_it_ended(one, self._pod(one)) is None]
+        found = [one for one in jobs.all() if how_it_ended(one, None) is None]
         return [_attempt_of(one) for one in found]
 
     def start(self, folder: Path, launch: Launch) -> None:
         """Create the Job of an attempt, or adopt the one that is there.
 
         Raises:
+            Invalid: the cluster finds the Job wrong.
             RunnerFailed: the cluster refuses, or cannot be reached.
         """
         task_id, attempt = folder.parent.name, int(folder.name)
@@ -85,11 +89,13 @@ class KubernetesJobs:
                 self._settings.namespace, cast("Any", manifest), _request_timeout=CALL_TIMEOUT_S
             )
         except ApiException as problem:
-            if problem.status != CONFLICT:
+            if problem.status == CONFLICT:
+                self._adopt(manifest, launch)
+            elif not (_may_have_happened(problem) and self._is_there(manifest, launch)):
                 raise _refused(problem) from problem
-            self._adopt(manifest, launch)
         except (HTTPError, OSError) as problem:
-            raise _unreachable(problem) from problem
+            if not (_may_have_happened(problem) and self._is_there(manifest, launch)):
+                raise _unreachable(problem) from problem
         else:
             jobs.put(self._plain(created))
 
@@ -112,7 +118,7 @@ class KubernetesJobs:
         except (ApiException, HTTPError, OSError):
             return GOING_ON
         log = self._follow(name, folder, pod)
-        ended = how_it_ended(job, pod)
+        ended = how_it_ended(job, pod or self._gone_pod(job))
         late = pod is not None and not is_terminal(pod)  # it still writes its last words
         if ended is None or late or (log is not None and not log.complete.is_set()):
             return GOING_ON
@@ -130,12 +136,16 @@ class KubernetesJobs:
         """Nothing: a Job reads no messages."""
 
     def terminate(self, folder: Path) -> None:
-        """Suspend a Job, which ends its pod and keeps the Job, marked as cancelled."""
+        """Put a Job's deadline into the past, which ends its pod; the Job is marked as cancelled.
+
+        It then counts as finished, and is removed like others; a suspended one would stay.
+        """
         name = job_name(folder.parent.name, int(folder.name))
         job = self._connect()[0].get(name)
         if job is None or job["metadata"].get("annotations", {}).get(CANCELLED):
             return
-        change = {"metadata": {"annotations": {CANCELLED: "true"}}, "spec": {"suspend": True}}
+        marked = {"annotations": {CANCELLED: "true"}}
+        change = {"metadata": marked, "spec": {"activeDeadlineSeconds": 0}}
         with suppress(ApiException, HTTPError, OSError):  # the next tick asks again
             patched = self._batch.patch_namespaced_job(
                 name, self._settings.namespace, change, _request_timeout=CALL_TIMEOUT_S
@@ -194,6 +204,19 @@ class KubernetesJobs:
         self._connect()[0].put(job)
         return job
 
+    def _is_there(self, manifest: Object, launch: Launch) -> bool:
+        """Whether a Job exists whose creation was not answered. When in doubt, it does.
+
+        Then `status` finds it later, or the attempt is uncertain, and no second Job is created.
+        """
+        try:
+            found = self._read(manifest["metadata"]["name"])
+        except RunnerFailed:
+            return True
+        if found is not None:
+            self._adopt(manifest, launch)
+        return found is not None
+
     def _adopt(self, manifest: Object, launch: Launch) -> None:
         """Take over the Job of the same name, if it is of the same attempt and does the same."""
         name = manifest["metadata"]["name"]
@@ -206,14 +229,11 @@ class KubernetesJobs:
             )
 
     def _pod(self, job: Object) -> Object | None:
-        labels = job["metadata"]["labels"]
-        wanted = (labels.get(TASK_LABEL), labels.get(ATTEMPT_LABEL))
-        _, pods = self._connect()
-        for pod in pods.all():
-            found = pod["metadata"].get("labels", {})
-            if (found.get(TASK_LABEL), found.get(ATTEMPT_LABEL)) == wanted:
-                return pod
-        return None
+        return _pod_of(job, self._connect()[1].all())
+
+    def _gone_pod(self, job: Object) -> Object | None:
+        """The last state of a pod that is there no more."""
+        return _pod_of(job, self._connect()[1].gone())
 
     def _newest_pod(self, job: Object) -> Object | None:
         """The pod of a Job. Of one that ended, the watch may not have told everything yet."""
@@ -246,6 +266,16 @@ class KubernetesJobs:
         return self._logs.get(name)
 
 
+def _pod_of(job: Object, pods: list[Object]) -> Object | None:
+    labels = job["metadata"]["labels"]
+    wanted = (labels.get(TASK_LABEL), labels.get(ATTEMPT_LABEL))
+    for pod in pods:
+        found = pod["metadata"].get("labels", {})
+        if (found.get(TASK_LABEL), found.get(ATTEMPT_LABEL)) == wanted:
+            return pod
+    return None
+
+
 def _attempt_of(job: Object) -> tuple[str, int]:
     about = job["metadata"]
     task_id = about.get("annotations", {}).get(TASK_LABEL) or about["labels"][TASK_LABEL]
@@ -268,11 +298,33 @@ def _client(kubeconfig: str) -> client.ApiClient:
         ) from problem
 
 
-def _refused(problem: ApiException) -> RunnerFailed:
+def _may_have_happened(problem: Exception) -> bool:
+    """Whether a request may have been carried out although it failed."""
+    if isinstance(problem, ApiException):
+        return bool(problem.status and problem.status >= SERVER_ERROR)
+    reason = problem.reason if isinstance(problem, MaxRetryError) else problem
+    return not isinstance(reason, (NewConnectionError, ConnectTimeoutError))
+
+
+def _refused(problem: ApiException) -> Invalid | RunnerFailed:
+    said = f"the cluster refuses ({problem.status} {problem.reason}): {_message(problem)}"
+    if problem.status in WRONG:
+        return Invalid(said, hint="Change the setting in [workers.kubernetes] that it names.")
     return RunnerFailed(
-        f"the cluster refuses ({problem.status} {problem.reason})",
-        hint="Check the rights of Everloop's service account; docs/kubernetes.md lists them.",
+        said,
+        hint="Check the quota of the namespace, and the rights of Everloop's service account;"
+        " docs/kubernetes.md lists them.",
     )
+
+
+def _message(problem: ApiException) -> str:
+    """What the API server says about it."""
+    try:
+        found = json.loads(problem.body or "{}")
+    except ValueError:
+        return "no reason given"
+    said = found.get("message") if isinstance(found, dict) else None
+    return str(said or "no reason given")[:MESSAGE_MAX]
 
 
 def _unreachable(problem: Exception) -> RunnerFailed:

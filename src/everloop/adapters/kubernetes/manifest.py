@@ -27,6 +27,9 @@ KEPT_S = 3_600  # how long a finished Job stays
 USER_ID = 10_001
 NAME_MAX = 63
 EVICTED, EVICTED_UNSTARTED, LOST = "evicted", "evicted before it began", "lost"
+BY_POLICY = "PodFailurePolicy"  # why a Job failed: the only rule is that for eviction
+UNKNOWN = "ContainerStatusUnknown"  # what the kubelet says of a container that it cannot find
+UNREPORTED = "DeletionByPodGC"  # the node is gone, and with it what it did not report
 DISRUPTED = frozenset({"Evicted", "NodeLost", "NodeShutdown", "Preempting", "Terminated"})
 
 
@@ -83,9 +86,22 @@ def job_manifest(
             "parallelism": 1,
             "activeDeadlineSeconds": launch.time_s,
             "ttlSecondsAfterFinished": KEPT_S,
+            "podFailurePolicy": {"rules": [_WHEN_EVICTED]},
             "template": {"metadata": {"labels": labels}, "spec": _pod(launch, settings)},
         },
     }
+
+
+# An evicted pod is soon gone. The Job then says that it was.
+_WHEN_EVICTED: Object = {
+    "action": "FailJob",
+    "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+}
+
+
+def _literal(text: str) -> str:
+    """A text that Kubernetes leaves as it is: else `$$` is `$`, and `$(HOME)` a variable."""
+    return text.replace("$", "$$")
 
 
 def _pod(launch: Launch, settings: KubernetesSettings) -> Object:
@@ -117,9 +133,11 @@ def _pod(launch: Launch, settings: KubernetesSettings) -> Object:
             {
                 "name": CONTAINER,
                 "image": settings.image,
-                "command": list(launch.argv),
+                "command": [_literal(word) for word in launch.argv],
                 "workingDir": WORKSPACE,
-                "env": [{"name": name, "value": text} for name, text in launch.env.items()],
+                "env": [
+                    {"name": name, "value": _literal(text)} for name, text in launch.env.items()
+                ],
                 "resources": {
                     "requests": {"cpu": settings.cpu_request, "memory": settings.memory_request},
                     "limits": {
@@ -141,21 +159,20 @@ def _pod(launch: Launch, settings: KubernetesSettings) -> Object:
 
 
 def how_it_ended(job: Object, pod: Object | None) -> Ended | None:
-    """How a Job ended, or None while it goes on."""
+    """How a Job ended, or None while it goes on. The pod: as it is, or as it was last seen."""
     conditions = {one["type"]: one for one in _true(job)}
-    cancelled = job["metadata"].get("annotations", {}).get(CANCELLED) == "true"
-    over = "Complete" in conditions or "Failed" in conditions
-    if not over and not (cancelled and (pod is None or is_terminal(pod))):
+    if "Complete" not in conditions and "Failed" not in conditions:
         return None
     duration_s = _duration_s(job)
-    if cancelled and "Complete" not in conditions:
-        return Ended(143, "cancelled", duration_s)
-    if conditions.get("Failed", {}).get("reason") == "DeadlineExceeded":
-        return Ended(143, "timeout", duration_s)
     if "Complete" in conditions:
         return Ended(0, "exited", duration_s)
+    if job["metadata"].get("annotations", {}).get(CANCELLED) == "true":
+        return Ended(143, "cancelled", duration_s)
+    reason = conditions["Failed"].get("reason")
+    if reason == "DeadlineExceeded":
+        return Ended(143, "timeout", duration_s)
     if pod is None:
-        return Ended(-1, LOST, duration_s)
+        return Ended(-1, EVICTED if reason == BY_POLICY else LOST, duration_s)
     return _end_of_pod(pod, duration_s)
 
 
@@ -169,16 +186,21 @@ def has_logs(pod: Object) -> bool:
     return is_terminal(pod) or pod.get("status", {}).get("phase") == "Running"
 
 
+def has_begun(pod: Object) -> bool:
+    """Whether there ever was a container, by what the kubelet told of it."""
+    known = pod.get("status", {}).get("containerStatuses") or ()
+    return any(one.get("containerID") or one.get("state", {}).get("running") for one in known)
+
+
 def _end_of_pod(pod: Object, duration_s: float) -> Ended:
     status = pod.get("status", {})
-    disrupted = status.get("reason") in DISRUPTED or any(
-        one["type"] == "DisruptionTarget" for one in _true(pod)
-    )
+    why = [one.get("reason") for one in _true(pod) if one["type"] == "DisruptionTarget"]
+    if why or status.get("reason") in DISRUPTED:
+        begun = has_begun(pod) or UNREPORTED in why
+        return Ended(-1, EVICTED if begun else EVICTED_UNSTARTED, duration_s)
     states = [one.get("state", {}) for one in status.get("containerStatuses") or ()]
     terminated = next((one["terminated"] for one in states if one.get("terminated")), None)
-    if disrupted:
-        return Ended(-1, EVICTED if terminated else EVICTED_UNSTARTED, duration_s)
-    if terminated is None:
+    if terminated is None or terminated.get("reason") == UNKNOWN:
         return Ended(-1, LOST, duration_s)
     if terminated.get("reason") == "OOMKilled":
         return Ended(137, "it used more memory than workers.kubernetes.memory_limit", duration_s)
