@@ -284,10 +284,16 @@ class Services:
     def _telephone(self) -> list[Service]:
         """What calls the user, if the telephone is configured; `everloop doctor` says if not."""
         engine, settings = self.engine, self.settings
-        if configuration_problems(settings.voice, settings.serve.host_names):
+        if not self.has_telephone:
             return []
         clock = engine.world.clock
         return [CallTask(engine.log, engine.inbox, self.voice, clock, settings.voice)]
+
+    @property
+    def has_telephone(self) -> bool:
+        """Whether the configuration of the telephone is complete: the user can be called."""
+        settings = self.settings
+        return not configuration_problems(settings.voice, settings.serve.host_names)
 
     @property
     def runner_names(self) -> list[str]:

@@ -21,6 +21,7 @@ from everloop.settings import ServeSettings, Settings
 from everloop.testing.model import Script, ScriptedModel
 from everloop.thread.settings import ThreadSettings
 from everloop.turns.tool_servers import ToolServerSettings
+from everloop.voice import VoiceSettings
 from everloop.workers import Runner
 from everloop.worlds import WorldSettings
 
@@ -33,6 +34,7 @@ class SettingOverrides(TypedDict, total=False):
     serve: ServeSettings
     thread: ThreadSettings
     tools: ToolServerSettings
+    voice: VoiceSettings
     worlds: WorldSettings
 
 

@@ -29,7 +29,7 @@ from everloop.interfaces.http.routes import (
     timeline,
     transfer,
 )
-from everloop.interfaces.http.routes.inbox import push, requests
+from everloop.interfaces.http.routes.inbox import callbacks, push, requests
 from everloop.interfaces.http.routes.webhooks import github
 from everloop.interfaces.http.routes.worlds import (
     browse,
@@ -67,6 +67,7 @@ ROUTERS = (
     background.router,
     requests.router,
     push.router,
+    callbacks.router,
     tasks.router,
     automation.router,
     github.router,

@@ -1,1 +1,1 @@
-"""Routes of the inbox, and of push messages about it."""
+"""Routes of the inbox, and of push messages and telephone calls about it."""
