@@ -1,4 +1,6 @@
 /** Toasts: short messages that confirm an action and offer to undo it. */
+import { SvelteSet } from 'svelte/reactivity';
+
 export type ToastAction = { label: string; run: () => void };
 export type Toast = { id: number; text: string; isError: boolean; action?: ToastAction };
 
@@ -7,6 +9,8 @@ const SHOWN_MAX = 3;
 
 class Toasts {
 	list = $state<Toast[]>([]);
+	/** The bars on top of the page, with controls that no toast may cover. */
+	readonly bars = new SvelteSet<Element>();
 	#nextId = 1;
 
 	/** Show a message, and offer one action. */
@@ -20,6 +24,12 @@ class Toasts {
 	error({ message, hint }: { message: string; hint?: string }): void {
 		this.show([message, hint].filter(Boolean).join(' '), undefined, true);
 	}
+
+	/** Attach it to a bar on top of a page: toasts appear below the bar. */
+	readonly below = (bar: Element): (() => void) => {
+		this.bars.add(bar);
+		return () => void this.bars.delete(bar);
+	};
 
 	dismiss(id: number): void {
 		this.list = this.list.filter((toast) => toast.id !== id);

@@ -1,0 +1,67 @@
+"""The pages of a world as a player sees them: nothing covered or cut, and always a next step."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.web.conftest import Screenshot, Visit
+from tests.web.demo_server import open_page, start_demo_server
+from tests.web.servers import Server
+
+from everloop.worlds import list_worlds
+
+pytestmark = pytest.mark.xdist_group("pages")
+
+
+@pytest.fixture
+def demo(demo_home: Path, tmp_path: Path) -> Iterator[Server]:
+    with start_demo_server(demo_home, tmp_path) as server:
+        yield server
+
+
+def open_world(server: Server, visit: Visit, view: str = "scene") -> Page:
+    """Open a view of the demo's world."""
+    with server.engine.reading() as reader:
+        world_id = list_worlds(reader)[0].world_id
+    return open_page(server, visit, f"/worlds/{world_id}?view={view}")
+
+
+def bottom(shown: Locator) -> float:
+    """Where something on the page ends."""
+    box = shown.bounding_box()
+    assert box is not None
+    return box["y"] + box["height"]
+
+
+def top(shown: Locator) -> float:
+    """Where something on the page begins."""
+    box = shown.bounding_box()
+    assert box is not None
+    return box["y"]
+
+
+def expect_below(toast: Locator, bars: list[Locator]) -> None:
+    """A toast is shown, and begins where all of these have ended."""
+    expect(toast).to_be_visible()
+    for bar in bars:
+        assert top(toast) >= bottom(bar)
+
+
+def test_a_toast_covers_no_tab(
+    demo: Server, visit: Visit, screenshot: Screenshot, size: str
+) -> None:
+    page = open_world(demo, visit)
+    toasts = page.get_by_role("status").locator("div")
+    page.get_by_role("button", name="Actions of this line").last.click()
+    page.get_by_role("menuitem", name="Branch from here").click()
+    panes = [page.get_by_role("tablist", name="View")] if size == "phone" else []
+    views = page.get_by_role("navigation", name="Views of this world")
+    expect_below(toasts.filter(has_text="You are on a new branch"), [views, *panes])
+    screenshot(page, "world-toast")
+
+    views.get_by_text("Settings").click()
+    page.get_by_role("button", name="Archive", exact=True).click()
+    library = page.get_by_role("tablist", name="Worlds")
+    expect(library).to_be_visible()
+    expect_below(toasts.filter(has_text="Archived"), [library])
