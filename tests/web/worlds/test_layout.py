@@ -65,3 +65,13 @@ def test_a_toast_covers_no_tab(
     library = page.get_by_role("tablist", name="Worlds")
     expect(library).to_be_visible()
     expect_below(toasts.filter(has_text="Archived"), [library])
+
+
+def test_an_arrow_shows_that_more_views_follow(demo: Server, visit: Visit, size: str) -> None:
+    page = open_world(demo, visit)
+    more = page.locator("[data-more-tabs]")
+    expect(page.get_by_label("Write a line")).to_be_visible()
+    expect(more).to_have_count(1 if size == "phone" else 0)
+    page.get_by_role("navigation", name="Views of this world").get_by_text("Settings").click()
+    expect(page.get_by_label("Title")).to_be_visible()
+    expect(more).to_have_count(0)
