@@ -75,3 +75,13 @@ def test_an_arrow_shows_that_more_views_follow(demo: Server, visit: Visit, size:
     page.get_by_role("navigation", name="Views of this world").get_by_text("Settings").click()
     expect(page.get_by_label("Title")).to_be_visible()
     expect(more).to_have_count(0)
+
+
+def test_the_keyboard_goes_to_a_relationship_and_back(demo: Server, visit: Visit) -> None:
+    page = open_world(demo, visit, "relationships")
+    first = page.get_by_role("table").get_by_role("button").first
+    first.press("Enter")
+    everyone = page.get_by_role("button", name="All relationships")
+    expect(everyone).to_be_focused()
+    everyone.press("Enter")
+    expect(first).to_be_focused()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { arrowColour, arrowWidth, placeArrows, placeNodes } from './graph';
+import { arrowColour, arrowWidth, heightOf, NODE_RADIUS, placeArrows, placeNodes, SIZE } from './graph';
 
 const people = [
 	{ who: 'you', name: 'Robin' },
@@ -11,6 +11,12 @@ test('three people have six arrows, each with its own path', () => {
 	const arrows = placeArrows(placeNodes(people, () => 1), {});
 	expect(arrows.map((one) => one.key)).toEqual(['you>a', 'you>b', 'a>you', 'a>b', 'b>you', 'b>a']);
 	expect(new Set(arrows.map((one) => one.path)).size).toBe(6);
+});
+
+test('the picture ends below the lowest person', () => {
+	const three = placeNodes(people, () => 1);
+	expect(heightOf(three)).toBeLessThan(SIZE);
+	expect(Math.max(...three.map((one) => one.y)) + NODE_RADIUS).toBeLessThan(heightOf(three));
 });
 
 test('affinity is width and trust is colour', () => {

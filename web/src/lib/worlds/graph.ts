@@ -21,6 +21,12 @@ export function placeNodes(people: { who: string; name: string }[], hue: (who: s
 	});
 }
 
+/** How high the picture is: with three people, nobody stands at the bottom of the circle. */
+export function heightOf(nodes: GraphNode[]): number {
+	const lowest = Math.max(CENTRE, ...nodes.map((one) => one.y));
+	return Math.min(SIZE, lowest + SIZE - CENTRE - RADIUS);
+}
+
 /** An arrow for each edge between those who are placed. Width is affinity, colour is trust. */
 export function placeArrows(nodes: GraphNode[], edges: Record<string, Edge>): GraphArrow[] {
 	return nodes.flatMap((from) =>
