@@ -13,6 +13,13 @@ from everloop.worlds import list_worlds
 
 pytestmark = pytest.mark.xdist_group("pages")
 
+BACKGROUND = """portrait => {
+  const canvas = document.createElement('canvas').getContext('2d');
+  canvas.fillStyle = getComputedStyle(portrait).backgroundColor;
+  canvas.fillRect(0, 0, 1, 1);
+  return [...canvas.getImageData(0, 0, 1, 1).data];
+}"""
+
 
 @pytest.fixture
 def demo(demo_home: Path, tmp_path: Path) -> Iterator[Server]:
@@ -85,3 +92,16 @@ def test_the_keyboard_goes_to_a_relationship_and_back(demo: Server, visit: Visit
     expect(everyone).to_be_focused()
     everyone.press("Enter")
     expect(first).to_be_focused()
+
+
+def test_a_portrait_without_a_picture_has_the_hue_of_its_person(demo: Server, visit: Visit) -> None:
+    page = open_world(demo, visit)
+    ben = page.locator("[data-person]").filter(has_text="What does Ben know?")
+    red, _, blue, _ = ben.locator("span[aria-hidden]").first.evaluate(BACKGROUND)
+    assert blue > red
+
+
+def test_what_someone_missed_is_not_faded(demo: Server, visit: Visit) -> None:
+    page = open_world(demo, visit, "memory")
+    page.get_by_label("Show what Ben missed").check()
+    expect(page.locator("[data-known=false]").first).to_have_css("opacity", "1")
