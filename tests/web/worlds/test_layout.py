@@ -1,5 +1,6 @@
 """The pages of a world as a player sees them: nothing covered or cut, and always a next step."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ BACKGROUND = """portrait => {
   canvas.fillRect(0, 0, 1, 1);
   return [...canvas.getImageData(0, 0, 1, 1).data];
 }"""
+TOPS = "buttons => buttons.map(one => one.getBoundingClientRect().top)"  # at once: a sheet moves
 
 
 @pytest.fixture
@@ -105,3 +107,39 @@ def test_what_someone_missed_is_not_faded(demo: Server, visit: Visit) -> None:
     page = open_world(demo, visit, "memory")
     page.get_by_label("Show what Ben missed").check()
     expect(page.locator("[data-known=false]").first).to_have_css("opacity", "1")
+
+
+def test_an_object_that_is_kept_says_whose_it_is(demo: Server, visit: Visit) -> None:
+    page = open_world(demo, visit, "props")
+    whistle = page.locator("[data-prop='tin whistle']")
+    expect(whistle).to_contain_text("Ada has it")
+    expect(page.locator("[data-prop='red blanket']")).to_contain_text("the event was completed")
+    whistle.get_by_role("button", name="Ada no longer has tin whistle").click()
+    expect(whistle).not_to_contain_text("Ada has it")
+
+
+def test_a_world_without_characters_always_says_what_to_do_next(
+    demo: Server, visit: Visit, screenshot: Screenshot
+) -> None:
+    page = open_page(demo, visit, "/worlds")
+    page.get_by_role("button", name="New world").click()
+    sheet = page.get_by_role("dialog", name="New world")
+    expect(sheet.get_by_text("Still needed")).to_be_visible()
+    assert len(set(sheet.locator("footer button").evaluate_all(TOPS))) == 1
+    sheet.get_by_label("Your name in the story").fill("Robin")
+    sheet.get_by_label("Where it begins").fill("The quay")
+    when = sheet.get_by_label("When it begins")
+    assert when.evaluate("field => field.clientWidth") > 250  # date, time and the picker
+    sheet.get_by_role("button", name="Begin", exact=True).click()
+    views = page.get_by_role("navigation", name="Views of this world")
+    for view, step in (
+        ("Relationships", "Open the story"),
+        ("Memory", "Open the story"),
+        ("Props", "Plan an event"),
+        ("Branches", "Open the story"),
+        ("Prompt", "Open the story"),
+    ):
+        views.get_by_text(view).click()
+        expect(page).to_have_url(re.compile(f"view={view.lower()}"))
+        expect(page.get_by_role("main").get_by_role("link", name=step)).to_be_visible()
+        screenshot(page, f"world-empty-{view.lower()}")
