@@ -23,7 +23,13 @@ from everloop.worlds.model.values import (
     Slot,
     Style,
 )
-from everloop.worlds.prompt.assemble import PromptLimits, WorldPrompt, assemble
+from everloop.worlds.prompt.assemble import (
+    NARRATION,
+    RULES,
+    PromptLimits,
+    WorldPrompt,
+    assemble,
+)
 from everloop.worlds.prompt.point_of_view import KnownText, point_of_view
 from everloop.worlds.queries import find_character
 from everloop.worlds.service import Opening
@@ -93,6 +99,12 @@ def test_the_speaker_is_told_who_it_is_where_and_with_whom(stage: Stage) -> None
     assert "Present: Robin, Ada, Ben." in text
     assert "Ada is at driver, is driving, has a map." in text
     assert "A sailor." not in text  # another's sheet is not the speaker's to know
+
+
+@pytest.mark.parametrize("rules", [RULES, NARRATION])
+def test_the_rules_are_one_paragraph_as_a_player_reads_them(rules: str) -> None:
+    assert "\n" not in rules
+    assert "  " not in rules
 
 
 def test_a_whisper_reaches_its_witnesses_alone(stage: Stage) -> None:

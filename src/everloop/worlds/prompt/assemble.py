@@ -26,13 +26,13 @@ from everloop.worlds.prompt.segments import FittedSegments, Segment, Tier, fit
 MEMORIES_FIRST: Final = 2
 STABLE: Final = ("style", "identity", "instructions", "voice", "summary", "offstage")
 RULES: Final = """\
-You tell one part in a story that others write with you. Write only what {name} says and does, in
-the third person, and stop when it is another's turn. You know what {name} knows: what is written
+You tell one part in a story that others write with you. Write only what {name} says and does, in \
+the third person, and stop when it is another's turn. You know what {name} knows: what is written \
 here, and nothing else. Never speak or act for {others}."""
 NARRATION: Final = """\
-You are the narrator of a story that others write with you. Describe in two or three sentences what
-everyone present can see and hear, and stop. You know what is written here, and nothing else. Never
-speak, act or decide for {others}."""
+You are the narrator of a story that others write with you. Describe in two or three sentences \
+what everyone present can see and hear, and stop. You know what is written here, and nothing \
+else. Never speak, act or decide for {others}."""
 
 
 class PromptLimits(msgspec.Struct, frozen=True):
