@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from zipfile import ZIP_STORED, ZipFile
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -143,3 +144,17 @@ def test_a_world_without_characters_always_says_what_to_do_next(
         expect(page).to_have_url(re.compile(f"view={view.lower()}"))
         expect(page.get_by_role("main").get_by_role("link", name=step)).to_be_visible()
         screenshot(page, f"world-empty-{view.lower()}")
+
+
+def test_the_book_is_an_epub_with_its_chapters_in_order(demo: Server, visit: Visit) -> None:
+    page = open_world(demo, visit, "settings")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Book (EPUB)").click()
+    assert download.value.suggested_filename.endswith(".epub")
+    with ZipFile(download.value.path()) as book:
+        first = book.infolist()[0]
+        assert (first.filename, first.compress_type) == ("mimetype", ZIP_STORED)
+        chapters = re.findall(
+            r"<li><a href=\"[^\"]+\">(\d+)\. ", book.read("EPUB/nav.xhtml").decode()
+        )
+    assert chapters == [str(number) for number in range(1, 13)]
