@@ -23,7 +23,6 @@ from everloop.worlds.message_parsing import told_text
 from everloop.worlds.model.state import World
 from everloop.worlds.model.values import NARRATOR, PLAYER
 from everloop.worlds.prompt.point_of_view import KnownText, PointOfView
-from everloop.worlds.prompt.recalled_passage import recalled_passage
 from everloop.worlds.settings import WorldSettings
 
 ENGINE = Context(actor="engine")
@@ -198,6 +197,8 @@ class WitnessMemory:
 
     def _passage(self, item: Item, cue: str) -> str:
         """What a prompt is told of a memory; of a line always who said it."""
+        from everloop.worlds.prompt.recalled_passage import recalled_passage  # noqa: PLC0415 - numpy
+
         most = self._settings.memory_tokens
         if item.kind != LINE:
             return recalled_passage(item.text, cue, most, estimate_tokens)
