@@ -1,6 +1,6 @@
 """Time expressions and their intervals: "last Tuesday", "in May", "two weeks ago", "8 May 2023".
 
-`dated(text, now)` finds them. Pure; works in wall-clock time without a zone, as people do: the
+`find_dates(text, now)` finds them. Pure; works in wall-clock time without a zone, as people do: the
 caller adds the zone. A date without a year is the latest one that is not in the future. Patterns
 are in tables, each with the function that reads its match; of overlapping matches the first wins,
 then the longest. This module has the expressions relative to now, and combines all tables.

@@ -1,10 +1,10 @@
 """Time query parser: finds "last Tuesday", "in May", "before the release" in a question.
 
-`hints(text, now)` is pure: `now` brings the user's clock and zone; if it has only a UTC offset that
-equals this machine's, this machine's zone is used. Each hint has its place in the text and what it
-asks for: an interval [start, end), an order ("first", "last"), or an event whose date the caller
-has to look up. An interval is a filter only if the question is about when something was *said*
-("what did I tell you yesterday"), or about nothing but an event ("what happened before the
+`parse_time_hints(text, now)` is pure: `now` brings the user's clock and zone; if it has only a UTC
+offset that equals this machine's, this machine's zone is used. Each hint has its place in the text
+and what it asks for: an interval [start, end), an order ("first", "last"), or an event whose date
+the caller has to look up. An interval is a filter only if the question is about when something was
+*said* ("what did I tell you yesterday"), or about nothing but an event ("what happened before the
 release"); otherwise the day may be that of an event told of later, and the interval is a boost. It
 is also a boost if the meaning is not certain (`certainty.py`), or if two times exclude each other:
 a filter must not hide a right answer. Dates without a year are the latest ones that are not in the
