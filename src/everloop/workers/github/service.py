@@ -1,7 +1,5 @@
 """GitHub service, called by every interface: name an issue, the issue of a task, the webhook."""
 
-import hashlib
-import hmac
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -14,9 +12,9 @@ from everloop.workers.github.model import commands as c
 from everloop.workers.github.model.state import LINK, IssueLink, link_stream
 from everloop.workers.github.queries import IssueRef, issue_of_task
 from everloop.workers.github.settings import GitHubSettings
+from everloop.workers.github.webhook_signature import is_signed
 
 ENGINE = Context(actor="engine")
-SIGNATURE = "sha256="
 EVENTS = frozenset(
     (
         "issues",
@@ -126,13 +124,6 @@ class GitHubService:
             self._settings.iterations_max * (1 + link.grants),
             stuck[-1] if stuck else "",
         )
-
-
-def is_signed(body: bytes, signature: str, secret: str) -> bool:
-    """Whether a delivery has the signature that only the secret can make. In constant time."""
-    wanted = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-    given = signature.removeprefix(SIGNATURE) if signature.startswith(SIGNATURE) else ""
-    return hmac.compare_digest(wanted.encode(), given.encode("utf-8", "replace"))
 
 
 def _web_address(url: str) -> str:
