@@ -5,6 +5,7 @@ other tests.
 """
 
 import os
+import signal
 import time
 from collections.abc import Generator
 
@@ -17,6 +18,10 @@ SOAKING = os.environ.get("SOAK") == "1"  # noqa: TID251 - set by `make soak`, no
 
 # One thread for numpy: several test processes share the cores, and its threads would spin for them.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # noqa: TID251 - for this process only
+
+# A shell lets what it starts in the background ignore Ctrl-C, and that is inherited.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadlines: how long one example takes says more about the machine than about the code.
 hypothesis.settings.register_profile("quick", deadline=None, print_blob=True)
