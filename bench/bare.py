@@ -14,7 +14,7 @@ from everloop.adapters.system import system_world
 from everloop.log.model.limits import Limits
 from everloop.log.schema import MIGRATIONS
 from everloop.log.sqlite.file import LogFile
-from everloop.log.write.write_buffer import INSERT
+from everloop.log.write.append import INSERT
 
 ROWS = 5_000
 PAGE_BYTES = 4_096

@@ -21,8 +21,7 @@ from everloop.log.history.impact_preview import purge_impact, retraction_impact
 from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.log.integrity.verify import verify_log
 from everloop.log.model.facts import STREAM, BranchForked, BranchStood, Purged, Retracted
-from everloop.log.write.append import AppendRequest, TransactionContext
-from everloop.log.write.write_buffer import WAITING_MAX
+from everloop.log.write.append import WAITING_MAX, AppendRequest, TransactionContext
 from everloop.testing.deterministic import DeterministicWorld
 
 STREAMS = ("a", "b", "tree", "tree:c")

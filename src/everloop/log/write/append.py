@@ -1,5 +1,9 @@
 """One append on its way to the log: the request, its transaction context, its receipt or error.
 
+While several appends share a transaction, their rows wait in a write buffer and go into the log and
+the views with one statement per table. A read flushes the buffer first, so a decision sees no
+difference.
+
 Also the protocols of a store whose log is ordered elsewhere: a PostgreSQL server and a local copy.
 """
 
@@ -14,12 +18,18 @@ from everloop.log.model.branches import Branch, Sight
 from everloop.log.model.event import Event
 from everloop.log.model.record import Fact, Record, fact_of
 from everloop.log.read.folded_state import Fold, StateCache
+from everloop.log.read.projection import ProjectionSet
 from everloop.log.read.reader import Reader
-from everloop.log.sql_rows import query_one
+from everloop.log.schema import COLUMNS
+from everloop.log.sql_rows import Row, query_one
 from everloop.log.sqlite.file import LogFile
-from everloop.log.write.write_buffer import WriteBuffer
 
 S = TypeVar("S")
+
+WAITING_MAX = 2_000  # rows; more would cost memory and save no time
+
+# Short, because SQLite's statement cache looks it up by its text, once for every row.
+INSERT = f"INSERT INTO log VALUES({','.join('?' * len(COLUMNS.split(',')))})"
 
 _SOURCE = """
 SELECT branch, EXISTS (SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
@@ -55,6 +65,42 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
     def position(self) -> int:
         """The last position of the append; 0 if nothing was recorded."""
         return self.facts[-1].position if self.facts else 0
+
+
+class WriteBuffer:
+    """Rows and facts of the current transaction that are not in the file yet."""
+
+    def __init__(self, views: ProjectionSet) -> None:
+        self._views = views
+        self._reader: Reader | None = None
+        self._rows: list[Row] = []
+        self.facts: list[Fact] = []
+
+    def write(self, reader: Reader, rows: Sequence[Row], facts: Sequence[Fact]) -> None:
+        """Insert rows into the log and fold their facts into every view."""
+        if len(rows) == 1:
+            reader.cursor.execute(INSERT, rows[0])
+        else:
+            reader.cursor.executemany(INSERT, rows)
+        self._views.fold(reader.db, facts)
+
+    def add(self, reader: Reader, rows: Sequence[Row], facts: Sequence[Fact]) -> None:
+        """Buffer rows and facts until the next read or the end of the transaction."""
+        self._reader = reader
+        self._rows += rows
+        self.facts += facts
+        if len(self.facts) >= WAITING_MAX:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the buffer. If that fails, it stays buffered, and the final flush fails again."""
+        if self.facts and self._reader is not None:
+            self.write(self._reader, self._rows, self.facts)
+            self.clear()
+
+    def clear(self) -> None:
+        """Discard the buffer."""
+        self._reader, self._rows, self.facts = None, [], []
 
 
 class TransactionContext(msgspec.Struct, eq=False, dict=True):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import apsw
+import msgspec
 from msgspec.structs import astuple
 
 from everloop.errors import RESTORE_HINT, Conflict, Corrupt, EverloopError, Rejected, Unavailable
@@ -29,14 +30,55 @@ from everloop.log.read.reader import Reader
 from everloop.log.sql_rows import Row, close_quietly, query_int, query_one
 from everloop.log.sqlite.errors import translate_sqlite_error
 from everloop.log.sqlite.file import LogFile
-from everloop.log.write.append import AppendRequest, Receipt, Sequencer, TransactionContext
+from everloop.log.write.append import (
+    AppendRequest,
+    Receipt,
+    Sequencer,
+    TransactionContext,
+    WriteBuffer,
+)
 from everloop.log.write.erase import erase
 from everloop.log.write.record_encoder import RecordEncoder
-from everloop.log.write.stream_heads import StreamHeads
-from everloop.log.write.write_buffer import WriteBuffer
 from everloop.ports import World
 
 S = TypeVar("S")
+Head = tuple[int, bytes]  # the newest version of a stream and its digest
+
+_encode = msgspec.json.Encoder().encode
+
+
+class StreamHeads(dict[tuple[str, str], Head]):
+    """Stream heads: the version and digest that the next record of each stream continues.
+
+    Cached by stream and branch until another process writes. The streams of appends that share a
+    transaction are looked up with one query, as soon as one of them is not cached.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.upcoming: Sequence[AppendRequest] = ()  # appends whose streams were not looked up yet
+
+    def find(self, reader: Reader, stream: str, branch: Branch) -> Head:
+        """The version and digest of a stream's newest record; 0 and the genesis digest if new."""
+        key = (stream, branch.name)
+        if self.upcoming and key not in self and branch.parent is None:
+            self._prefetch(reader, branch.name)
+        known = self.get(key)
+        if known is None:
+            tail = reader.stream_head(stream, branch)
+            known = tail.version, tail.digest
+        return known
+
+    def _prefetch(self, reader: Reader, root: str) -> None:
+        """Look up the streams of all coming appends at once; a root branch has no ancestors."""
+        coming, self.upcoming = self.upcoming, ()
+        streams = {work.stream for work in coming if (work.stream, root) not in self}
+        rows = reader.cursor.execute(_HEADS, (_encode(list(streams)).decode(), root))
+        heads = {name: (version, digest) for name, version, digest in rows}
+        for name in streams:
+            version, digest = heads.get(name, (0, GENESIS))
+            if isinstance(version, int) and isinstance(digest, bytes):  # else the file is damaged
+                self[name, root] = version, digest
 
 
 class TransactionWriter:
@@ -411,3 +453,7 @@ class TransactionWriter:
 _RECORDED_AT = "SELECT recorded_at FROM log WHERE position = ?"
 _TIP = "SELECT position, digest FROM log ORDER BY position DESC LIMIT 1"
 _VIEW_ERRORS = (apsw.ConstraintError, apsw.MismatchError, apsw.SQLError)  # never from a disk
+_HEADS = """
+SELECT log.stream, log.version, log.digest FROM json_each(?1) j CROSS JOIN log ON log.position = (
+    SELECT position FROM log WHERE stream = j.value AND branch = ?2 ORDER BY version DESC LIMIT 1)
+"""
