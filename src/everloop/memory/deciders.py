@@ -25,7 +25,6 @@ from everloop.memory.model.commands import (
     RevokeAudience,
     UnpinItem,
 )
-from everloop.memory.model.stale_comparison import check_comparison_is_current
 from everloop.memory.model.state import (
     AUDIENCE_FOLD,
     CONTEXT_FOLD,
@@ -36,7 +35,7 @@ from everloop.memory.model.state import (
     item_stream,
     prompt_texts_stream,
 )
-from everloop.memory.projections import citations
+from everloop.memory.projections import citations, items
 from everloop.memory.summaries import staleness
 
 ItemCommand = (
@@ -73,7 +72,11 @@ def _prompt_texts(command: KeepPromptTexts) -> str:
 MEMORY_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(RememberItem, _item, ITEM_FOLD, decide.remember_item),
     Decider(
-        RememberCompared, _item, ITEM_FOLD, decide.remember_item, also=check_comparison_is_current
+        RememberCompared,
+        _item,
+        ITEM_FOLD,
+        decide.remember_item,
+        also=items.check_comparison_is_current,
     ),
     Decider(
         KeepSummary, _item, ITEM_FOLD, decide.remember_item, also=staleness.check_summary_is_current

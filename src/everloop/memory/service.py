@@ -21,9 +21,9 @@ from everloop.memory.model.commands import RememberCompared, RememberItem, Repea
 from everloop.memory.model.decide import principal_of
 from everloop.memory.model.events import Related, Remembered, Repeated
 from everloop.memory.model.scopes import Viewer
-from everloop.memory.model.stale_comparison import StaleComparison
 from everloop.memory.near_duplicates.detect import NewItem, Relations
 from everloop.memory.projections.fts_index import passage_texts
+from everloop.memory.projections.items import StaleComparison
 from everloop.memory.projections.queries import (
     Filter,
     Item,

@@ -2,6 +2,11 @@
 
 Every row belongs to one fact and carries its position, so a sight filters it like any other. Rows
 of one item share `item`, the position of its first fact.
+
+A new item is compared with all others before its write transaction. Inside the transaction, it is
+checked here that no item of the same scope and kind was recorded since, so that of two processes or
+nodes that store the same text at once, the second becomes a repetition of the first: an optimistic
+concurrency check.
 """
 
 from collections.abc import Iterator
@@ -10,8 +15,10 @@ from typing import ClassVar
 
 import msgspec
 
-from everloop.log import Fact, Projection, RowInsert, adds
+from everloop.errors import Conflict
+from everloop.log import Fact, Projection, Reader, RowInsert, adds
 from everloop.log.model.record import to_microseconds
+from everloop.memory.model.commands import RememberCompared
 from everloop.memory.model.events import (
     CitationClosed,
     Cited,
@@ -178,6 +185,20 @@ class ItemTable(Projection):
         yield "INSERT INTO memory_repeats VALUES (?, ?, ?, ?, ?)", row
 
 
+class StaleComparison(Conflict):
+    """The comparison is stale: an item was recorded after it. Compare again."""
+
+
+def check_comparison_is_current(reader: Reader, command: RememberCompared) -> None:
+    """Accept an item that was compared with everything recorded before it.
+
+    Raises:
+        StaleComparison: an item of the same scope and kind was recorded since.
+    """
+    if reader.rows(_RECORDED_SINCE, (command.upto, command.scope, command.kind)):
+        raise StaleComparison("another item was stored at the same time", hint="Try again.")
+
+
 def _version(new: Remembered | Revised, fact: Fact, item: int) -> Iterator[RowInsert]:
     position, restricted = fact.position, int(bool(new.witnesses))
     row = (position, fact.branch, item, new.title, new.text, new.scope, restricted)
@@ -206,3 +227,9 @@ def _mark(new: MemoryEvent) -> tuple[str, int, str]:
 
 def _moment(text: str) -> int:
     return to_microseconds(datetime.fromisoformat(text)) if text else 0
+
+
+_RECORDED_SINCE = """
+SELECT 1 FROM memory_versions v JOIN memory_items i ON i.position = v.item
+WHERE v.position > ? AND v.scope = ? AND i.kind = ? LIMIT 1
+"""
