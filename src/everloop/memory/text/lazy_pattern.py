@@ -7,12 +7,16 @@ questions name no time: a command that answers one question must not pay for the
 import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from sys import maxsize
 from typing import Any
+
+Find = Callable[..., re.Match[str] | None]  # of a text, and perhaps where to start and to end
 
 
 class LazyPattern:
-    """A pattern with the methods of `re.Pattern` that the parsers here need."""
+    """A pattern with the methods of `re.Pattern` that the parsers here need.
+
+    Each is that of the compiled pattern itself, so a second use costs nothing more.
+    """
 
     def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
         self.pattern = pattern
@@ -22,26 +26,32 @@ class LazyPattern:
     def _compiled(self) -> re.Pattern[str]:
         return re.compile(self.pattern, self._flags)
 
-    def search(self, text: str, start: int = 0, end: int = maxsize) -> re.Match[str] | None:
+    @cached_property
+    def search(self) -> Find:
         """The first match anywhere in the text."""
-        return self._compiled.search(text, start, end)
+        return self._compiled.search
 
-    def match(self, text: str, start: int = 0, end: int = maxsize) -> re.Match[str] | None:
+    @cached_property
+    def match(self) -> Find:
         """The match at the start."""
-        return self._compiled.match(text, start, end)
+        return self._compiled.match
 
-    def fullmatch(self, text: str, start: int = 0, end: int = maxsize) -> re.Match[str] | None:
+    @cached_property
+    def fullmatch(self) -> Find:
         """The match of the whole text."""
-        return self._compiled.fullmatch(text, start, end)
+        return self._compiled.fullmatch
 
-    def findall(self, text: str) -> list[Any]:
+    @cached_property
+    def findall(self) -> Callable[[str], list[Any]]:
         """The text of every match, or the groups of every match."""
-        return self._compiled.findall(text)
+        return self._compiled.findall
 
-    def finditer(self, text: str, start: int = 0, end: int = maxsize) -> Iterator[re.Match[str]]:
+    @cached_property
+    def finditer(self) -> Callable[..., Iterator[re.Match[str]]]:
         """Every match, in order."""
-        return self._compiled.finditer(text, start, end)
+        return self._compiled.finditer
 
-    def sub(self, replacement: str | Callable[[re.Match[str]], str], text: str) -> str:
+    @cached_property
+    def sub(self) -> Callable[[str | Callable[[re.Match[str]], str], str], str]:
         """The text with every match replaced."""
-        return self._compiled.sub(replacement, text)
+        return self._compiled.sub
