@@ -6,6 +6,7 @@ from typing import Any
 
 from everloop.lessons import lookup
 from everloop.lessons.decide import feedback, gate_rules, hosts, lesson
+from everloop.lessons.gate.case_queries import load_gate_case
 from everloop.lessons.model import commands as c
 from everloop.lessons.model.state import (
     GATE_RULES,
@@ -78,5 +79,5 @@ LESSON_DECIDERS: tuple[Decider[Any, Any], ...] = (
 
 def gate_decider(settings: GateRules) -> Decider[Any, Any]:
     """The decider of `PromoteLesson`, with the gate's rules from the settings."""
-    decide = partial(feedback.promote_lesson, rules=settings)
-    return _decider(c.PromoteLesson, decide, lookup.load_gate_case)
+    decide = partial(lesson.promote_lesson, rules=settings)
+    return _decider(c.PromoteLesson, decide, load_gate_case)

@@ -1,14 +1,10 @@
 """Lookups in the projections that lesson decisions need, made inside their transaction."""
 
 from collections.abc import Collection
-from datetime import UTC, datetime
 
-from everloop.lessons.gate.case import GateCase
-from everloop.lessons.gate.case_queries import load_gate_cases
 from everloop.lessons.model.commands import (
     GiveFeedback,
     NarrateLesson,
-    PromoteLesson,
     ProposeLesson,
     SupersedeLesson,
     UseLesson,
@@ -22,8 +18,6 @@ from everloop.log import Command, Reader, visible
 from everloop.memory.browse.queries import current_grants, items_with_ids
 from everloop.memory.model.scopes import OWNER
 from everloop.memory.projections.queries import load_viewer
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # a placeholder: the decision sets the time
 
 
 def trust_lookup(reader: Reader, command: Command) -> DecisionLookup:
@@ -85,15 +79,8 @@ def recorded_uses(reader: Reader, command: UseLesson) -> frozenset[tuple[str, st
     return frozenset((actor, session) for actor, session in rows)
 
 
-def load_gate_case(reader: Reader, command: PromoteLesson) -> GateCase | None:
-    """Everything that the gate may know of the lesson; None if there is none."""
-    found = [row[0] for row in reader.rows(_WHERE, (command.lesson_id,))]
-    return next(iter(load_gate_cases(reader, found, _EPOCH)), None)
-
-
 # -- helpers ---------------------------------------------------------------------------------------
 
-_WHERE = f"SELECT l.position FROM lessons l WHERE l.lesson_id = ? AND {visible('l')}"  # noqa: S608
 _REPLACEMENT = f"""
 SELECT l.position, l.scope, l.actor, ({CURRENT_STATUS}) FROM lessons l
 WHERE l.lesson_id = ? AND {visible("l")}

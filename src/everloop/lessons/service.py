@@ -56,9 +56,8 @@ from everloop.lessons.model.lifecycle import Status
 from everloop.lessons.model.state import LESSON, lesson_stream
 from everloop.lessons.narrative_writer import write_narrative
 from everloop.lessons.projections import queries
-from everloop.lessons.projections.gate_rules import recorded_rules
 from everloop.lessons.projections.hosts import HostTrust, PhaseEntry, host_trusts, task_phases
-from everloop.lessons.projections.queries import LessonPage, LessonView
+from everloop.lessons.projections.queries import LessonPage, LessonView, recorded_rules
 from everloop.lessons.projections.search import ScoredLesson, search_lessons
 from everloop.lessons.settings import GateRules, LessonSettings, plain_rules, strictest_rules
 from everloop.log import Command, CommandBus, Context, Fact, Log, Reader

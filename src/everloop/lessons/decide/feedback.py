@@ -1,4 +1,4 @@
-"""Decisions about the signals of a lesson (uses, feedback, verdicts, narratives) and its promotion.
+"""Decisions about the signals of a lesson (uses, feedback, verdicts, narratives).
 
 What counts depends on the actor, which the door sets; nothing in a request can change it.
 """
@@ -14,12 +14,9 @@ from everloop.lessons.decide.lesson import (
     require_lesson,
     verify_evidence,
 )
-from everloop.lessons.gate import checks
-from everloop.lessons.gate.case import GateCase
 from everloop.lessons.model.commands import (
     GiveFeedback,
     NarrateLesson,
-    PromoteLesson,
     RecordVerdict,
     RefuseNarrative,
     UseLesson,
@@ -30,16 +27,13 @@ from everloop.lessons.model.events import (
     FeedbackGiven,
     FeedbackWithdrawn,
     LessonNarrated,
-    LessonPromoted,
     LessonUsed,
     NarrativeRefused,
-    PromotionRefused,
     VerdictRecorded,
 )
-from everloop.lessons.model.lifecycle import Operation, Status, next_status
+from everloop.lessons.model.lifecycle import Operation, next_status
 from everloop.lessons.model.narrative import check_narrative
 from everloop.lessons.model.state import Lesson
-from everloop.lessons.settings import GateRules
 from everloop.log import DecisionContext, Draft
 from everloop.memory.model.decide import ENGINE
 from everloop.memory.model.scopes import OWNER
@@ -167,32 +161,6 @@ def refuse_narrative(
     next_status(known.status, Operation.NARRATE, known.lesson_id)
     refused = NarrativeRefused(known.lesson_id, known.digest, command.reason, command.model)
     return [lesson_draft(known, refused)]
-
-
-def promote_lesson(
-    lesson: Lesson | None, command: PromoteLesson, asking: DecisionContext, rules: GateRules
-) -> list[Draft]:
-    """Promote the lesson if its case, `asking.known`, passes the gate; else record why not."""
-    known = require_lesson(lesson, command.lesson_id)
-    if known.status is Status.PROMOTED:
-        return []
-    case: GateCase = msgspec.structs.replace(asking.known, now=asking.now)
-    found = checks.violations(case, rules)
-    if found:
-        reasons = tuple(violation.message for violation in found)
-        if _comparable(reasons) == _comparable(known.refused):
-            return []
-        return [lesson_draft(known, PromotionRefused(known.lesson_id, known.digest, reasons))]
-    next_status(known.status, Operation.PROMOTE, known.lesson_id)
-    cited = tuple(memory.item_id for memory in checks.valid_citations(case))
-    promoted = LessonPromoted(known.lesson_id, known.digest, cited)
-    return [Draft(promoted, checks.grounds(case, rules))]
-
-
-def _comparable(reasons: tuple[str, ...]) -> tuple[str, ...]:
-    """The reasons without the age, which changes by itself and is no new reason."""
-    floor = checks.TIME_FLOOR
-    return tuple(floor if reason.startswith(floor) else reason for reason in reasons)
 
 
 def _check_feedback(command: GiveFeedback) -> None:

@@ -6,12 +6,17 @@ same append depends on that one (`beside`). So retracting a fact retracts exactl
 
 import re
 
+import msgspec
+
 from everloop.errors import Conflict, Forbidden, Invalid, NotFound
+from everloop.lessons.gate import checks
+from everloop.lessons.gate.case import GateCase
 from everloop.lessons.model.commands import (
     ActivateLesson,
     DemoteLesson,
     DiscardLesson,
     EditLesson,
+    PromoteLesson,
     ProposeLesson,
     SupersedeLesson,
 )
@@ -28,10 +33,12 @@ from everloop.lessons.model.events import (
     LessonDemoted,
     LessonDiscarded,
     LessonEdited,
+    LessonPromoted,
     LessonProposed,
     LessonSeeded,
     LessonSuperseded,
     MemoryEvidence,
+    PromotionRefused,
     QuoteEvidence,
 )
 from everloop.lessons.model.lifecycle import (
@@ -42,6 +49,7 @@ from everloop.lessons.model.lifecycle import (
     next_status,
 )
 from everloop.lessons.model.state import PROTECTED_AUTHORS, Lesson, text_digest
+from everloop.lessons.settings import GateRules
 from everloop.log import DecisionContext, Draft, Event
 from everloop.memory.model.decide import ENGINE
 from everloop.memory.model.events import CitationClosed, Cited
@@ -134,6 +142,26 @@ def activate_lesson(
         return []
     activated = LessonActivated(known.lesson_id)
     return [lesson_draft(known, activated, known.words_at, *trust_grounds(asking))]
+
+
+def promote_lesson(
+    lesson: Lesson | None, command: PromoteLesson, asking: DecisionContext, rules: GateRules
+) -> list[Draft]:
+    """Promote the lesson if its case, `asking.known`, passes the gate; else record why not."""
+    known = require_lesson(lesson, command.lesson_id)
+    if known.status is Status.PROMOTED:
+        return []
+    case: GateCase = msgspec.structs.replace(asking.known, now=asking.now)
+    found = checks.violations(case, rules)
+    if found:
+        reasons = tuple(violation.message for violation in found)
+        if _comparable(reasons) == _comparable(known.refused):
+            return []
+        return [lesson_draft(known, PromotionRefused(known.lesson_id, known.digest, reasons))]
+    next_status(known.status, Operation.PROMOTE, known.lesson_id)
+    cited = tuple(memory.item_id for memory in checks.valid_citations(case))
+    promoted = LessonPromoted(known.lesson_id, known.digest, cited)
+    return [Draft(promoted, checks.grounds(case, rules))]
 
 
 def demote_lesson(
@@ -410,3 +438,9 @@ def _check_quote(evidence: Evidence, asking: DecisionContext) -> Evidence:
     words = evidence.text.strip()
     found = item is not None and bool(words) and words in item.text
     return evidence if found else QuoteEvidence(evidence.text)
+
+
+def _comparable(reasons: tuple[str, ...]) -> tuple[str, ...]:
+    """The reasons without the age, which changes by itself and is no new reason."""
+    floor = checks.TIME_FLOOR
+    return tuple(floor if reason.startswith(floor) else reason for reason in reasons)

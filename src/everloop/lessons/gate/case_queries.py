@@ -5,7 +5,7 @@ may see a lesson, and a decision sees everything.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,11 +20,16 @@ from everloop.lessons.gate.case import (
     RelayedPromotion,
     VerdictRecord,
 )
+from everloop.lessons.model.commands import PromoteLesson
 from everloop.lessons.model.events import LessonActivated
 from everloop.lessons.model.lifecycle import Status
-from everloop.lessons.projections.gate_rules import recorded_rules
 from everloop.lessons.projections.hosts import trusted_actors
-from everloop.lessons.projections.queries import CURRENT_STATUS, CURRENT_TEXT, WITHDRAWN
+from everloop.lessons.projections.queries import (
+    CURRENT_STATUS,
+    CURRENT_TEXT,
+    WITHDRAWN,
+    recorded_rules,
+)
 from everloop.log import Reader, visible
 from everloop.log.model.record import from_microseconds
 from everloop.memory.model.scopes import OWNER
@@ -32,6 +37,8 @@ from everloop.memory.summaries.zoom import RETIRED_SQL
 
 T = TypeVar("T")
 RowsByLesson = dict[int, list[T]]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # a placeholder: the decision sets the time
 
 
 def load_gate_cases(reader: Reader, positions: Sequence[int], now: datetime) -> list[GateCase]:
@@ -73,6 +80,12 @@ def load_gate_cases(reader: Reader, positions: Sequence[int], now: datetime) -> 
         for at in positions
         if at in rows
     ]
+
+
+def load_gate_case(reader: Reader, command: PromoteLesson) -> GateCase | None:
+    """Everything that the gate may know of the lesson; None if there is none."""
+    found = [row[0] for row in reader.rows(_WHERE, (command.lesson_id,))]
+    return next(iter(load_gate_cases(reader, found, _EPOCH)), None)
 
 
 def _relayed_promotions(reader: Reader) -> list[tuple[int, RelayedPromotion]]:
@@ -226,3 +239,4 @@ CROSS JOIN memory_items i ON i.item_id = kin.item_id
 CROSS JOIN memory_versions v ON v.item = i.position CROSS JOIN log w ON w.position = v.position
 WHERE {visible("i")} AND {visible("v")}
 """  # noqa: S608 - our own conditions
+_WHERE = f"SELECT l.position FROM lessons l WHERE l.lesson_id = ? AND {visible('l')}"  # noqa: S608

@@ -6,8 +6,7 @@ import apsw
 import msgspec
 
 from everloop.lessons.model.events import GateRulesSet
-from everloop.lessons.settings import GateRules
-from everloop.log import Fact, Projection, Reader, on, visible
+from everloop.log import Fact, Projection, on
 
 
 class GateRulesTable(Projection):
@@ -28,14 +27,3 @@ class GateRulesTable(Projection):
         rules = msgspec.json.encode(msgspec.structs.asdict(new)).decode()
         row = (fact.position, fact.branch, rules)
         db.execute("INSERT INTO gate_rules VALUES (?, ?, ?)", row)
-
-
-def recorded_rules(reader: Reader) -> GateRules | None:
-    """The rules of the gate that the log holds; None if it has none."""
-    rows = reader.rows(_NEWEST)
-    return msgspec.json.decode(rows[0][0], type=GateRules) if rows else None
-
-
-_NEWEST = f"""
-SELECT r.rules FROM gate_rules r WHERE {visible("r")} ORDER BY r.position DESC LIMIT 1
-"""  # noqa: S608 - our own condition

@@ -13,6 +13,7 @@ import msgspec
 from everloop.errors import Invalid, NotFound
 from everloop.lessons.model.events import Evidence, Narrative, Source
 from everloop.lessons.model.lifecycle import Status
+from everloop.lessons.settings import GateRules
 from everloop.log import Reader, visible
 from everloop.log.model.record import from_microseconds
 from everloop.memory.model.scopes import Viewer
@@ -282,3 +283,14 @@ def _lesson(
 
 def _json(values: Sequence[int] | Sequence[str]) -> str:
     return msgspec.json.encode(values).decode()
+
+
+def recorded_rules(reader: Reader) -> GateRules | None:
+    """The rules of the gate that the log holds; None if it has none."""
+    rows = reader.rows(_NEWEST_RULES)
+    return msgspec.json.decode(rows[0][0], type=GateRules) if rows else None
+
+
+_NEWEST_RULES = f"""
+SELECT r.rules FROM gate_rules r WHERE {visible("r")} ORDER BY r.position DESC LIMIT 1
+"""  # noqa: S608 - our own condition
