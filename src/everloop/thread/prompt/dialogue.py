@@ -4,7 +4,7 @@ A dialogue that exceeds its budget loses its beginning in steps of a quarter of 
 first message stays the same for many turns, and a model service can reuse its cache of the prompt.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 
 from everloop.log import Reader
@@ -17,14 +17,15 @@ from everloop.memory.context import (
 )
 from everloop.ports import Message, Part, Prompt, Text, Tool
 from everloop.thread.model.calendar_windows import TimeZoneHistory, first_full_day
+from everloop.thread.model.state import BUILT_IN
 from everloop.thread.prompt.attachments import PromptAttachments, file_placeholders
-from everloop.thread.prompt.omissions import left_out_messages
 from everloop.thread.prompt.sections import DIALOGUE, LATE, MESSAGE_HEADING, QUESTION
 from everloop.thread.queries import threads
-from everloop.thread.quoting import TOKENS
+from everloop.thread.quoting import TOKENS, collapse_whitespace
 
 MESSAGES = 200  # read at first; more are read if there is room for them
 EARLIER = "(earlier)"
+FAILED = "failed"
 STEPS = 4  # in which a dialogue that is too long loses its beginning
 SPOKEN = frozenset({DIALOGUE, QUESTION, "files", "pictures"})  # sections that become messages
 DayLabel = Callable[[threads.ThreadMessage], str]
@@ -143,6 +144,30 @@ def message_text(one: threads.ThreadMessage) -> str:
 # -- inside ----------------------------------------------------------------------------------------
 
 
+def left_out_messages(
+    said: Sequence[threads.ThreadMessage],
+    asked: threads.ThreadMessage,
+    questions: Mapping[str, str],
+) -> set[str]:
+    """The ids of the messages to leave out; `questions` has the question of each turn.
+
+    What the built-in model said is not the words of a language model, so no model is shown them as
+    its own. A turn that failed leaves no half answer behind; its question stays only if it is the
+    newest such and was not asked again, so failures do not pile up.
+    """
+    answers = [one for one in said if one.role == "assistant"]
+    failed = [one for one in answers if one.state == FAILED]
+    answered = {questions.get(one.turn_id, "") for one in answers if one.state != FAILED}
+    unanswered = {questions.get(one.turn_id, "") for one in failed} - answered
+    again = {_words(one) for one in said if one.message_id not in unanswered} | {_words(asked)}
+    open_ = [one for one in said if one.message_id in unanswered and _words(one) not in again]
+    return (
+        {one.message_id for one in answers if one.model == BUILT_IN}
+        | {one.message_id for one in failed}
+        | (unanswered - {one.message_id for one in open_[-1:]})
+    )
+
+
 def _tokens_untold(said: Sequence[threads.ThreadMessage], told: set[str]) -> int:
     left = (one for one in said if not one.hidden and one.message_id not in told)
     return sum(TOKENS(one.text) for one in left)
@@ -188,3 +213,7 @@ def _days(said: Sequence[threads.ThreadMessage], label: DayLabel) -> Iterator[st
         new = label(one) if one.role == "user" else day
         yield "" if new == day else new
         day = new
+
+
+def _words(one: threads.ThreadMessage) -> str:
+    return collapse_whitespace(one.text).casefold()
