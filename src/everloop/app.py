@@ -405,17 +405,21 @@ class Engine:
 
     def _reactions(self) -> list[Reaction]:
         """What happens because a fact was recorded."""
-        attached = Reaction("settle-files", (*BRINGING, *PICTURED), self._settle_files)
+        attached = Reaction("settle-files", BRINGING, self._settle_attachments)
+        pictured = Reaction("settle-pictures", PICTURED, self._settle_pictures)
         policies = [
             Reaction(policy.name, (policy.event,), self._follow_policy(policy))
             for domain in DOMAINS
             for policy in domain.policies
             if policy.command in self._deciders
         ]
-        return [attached, *policies]
+        return [attached, pictured, *policies]
 
-    def _settle_files(self, fact: Fact) -> None:
-        self.files.mark_attached(attachment_digests([fact]) | character_files(fact.event))
+    def _settle_attachments(self, fact: Fact) -> None:
+        self.files.mark_attached(attachment_digests([fact]))
+
+    def _settle_pictures(self, fact: Fact) -> None:
+        self.files.mark_attached(character_files(fact.event))
 
     def _follow_policy(self, policy: Policy) -> Callable[[Fact], None]:
         def react(fact: Fact) -> None:
