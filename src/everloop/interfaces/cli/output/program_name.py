@@ -2,13 +2,15 @@
 
 Texts say `everloop …`. A user who runs `.venv/bin/everloop` or `python -m everloop` has no such
 command, so hints are printed with the words that work for them.
+
+Every command loads this module, and `pathlib` would cost more than all the rest of it.
 """
 
+import os
 import re
 import shlex
 import shutil
 import sys
-from pathlib import Path
 
 DEFAULT_PROGRAM = "everloop"
 _COMMAND = re.compile(r"(?<![\w./'\"-])everloop(?= (?:--)?[a-z])")
@@ -19,10 +21,11 @@ def started_program(started: str = "") -> str:
 
     `started` is the first word of the process: a script, or a module run by `python -m`.
     """
-    path = Path(started or sys.argv[0])
-    if path.name == "__main__.py":
-        return f"{_shortest(Path(sys.executable))} -m everloop"
-    return _shortest(path) if path.stem == DEFAULT_PROGRAM else DEFAULT_PROGRAM
+    path = started or sys.argv[0]
+    name = os.path.basename(path)
+    if name == "__main__.py":
+        return f"{_shortest(sys.executable)} -m everloop"
+    return _shortest(path) if os.path.splitext(name)[0] == DEFAULT_PROGRAM else DEFAULT_PROGRAM
 
 
 def name_commands(text: str, program: str) -> str:
@@ -32,10 +35,11 @@ def name_commands(text: str, program: str) -> str:
     return _COMMAND.sub(lambda _: program, text)
 
 
-def _shortest(path: Path) -> str:
+def _shortest(path: str) -> str:
     """A program as one types it: its name, its path from here, or its full path."""
-    known = shutil.which(path.name)
-    if known is not None and Path(known).absolute() == path.absolute():
-        return path.name
-    whole, here = path.absolute(), Path.cwd()
-    return shlex.quote(str(whole.relative_to(here) if whole.is_relative_to(here) else whole))
+    name, whole = os.path.basename(path), os.path.abspath(path)
+    known = shutil.which(name)
+    if known is not None and os.path.abspath(known) == whole:
+        return name
+    here = os.path.join(os.getcwd(), "")
+    return shlex.quote(whole.removeprefix(here))
