@@ -7,7 +7,7 @@ import pytest
 
 from everloop.app import Engine
 from everloop.errors import Forbidden, Invalid
-from everloop.host_admission import admit_host, host_actor
+from everloop.host_admission import admit_host, host_actor, no_access_hint
 from everloop.log import Context
 from everloop.memory.model.commands import GrantAudience, RememberItem, RevokeAudience
 from everloop.memory.model.scopes import NEW_HOSTS
@@ -91,6 +91,17 @@ def test_the_user_closes_the_log_to_new_hosts_at_a_terminal(engine: Engine) -> N
         engine.do(GrantAudience(NEW_HOSTS, ("*",)), by=Context(actor=HOST))
 
 
+@pytest.mark.promise("P-CLI-5")
+def test_a_command_lets_its_host_in_only_where_nobody_else_has_written(engine: Engine) -> None:
+    assert admit_host(engine, HOST, ALL, by_command=True)
+    engine.do(RememberItem("mem-1", "The PIN is 4711."), by=Context(actor=HOST))
+    assert not admit_host(engine, "agent:anything", ALL, by_command=True)
+    assert "grants allow agent:anything" in no_access_hint(engine, "agent:anything")
+    engine.do(GrantAudience(NEW_HOSTS, ("*",)), by=USER)
+    assert admit_host(engine, "agent:anything", ALL, by_command=True)
+    assert not no_access_hint(engine, "agent:anything")
+
+
 def test_new_hosts_can_be_let_into_some_scopes_only(engine: Engine) -> None:
     engine.do(GrantAudience(NEW_HOSTS, ("project:zoo",)), by=USER)
     assert admit_host(engine, HOST, ALL)
@@ -108,7 +119,7 @@ def test_valid_host_names_are_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "-x", "a b", "user:x", "é", "x" * 65, "a\n", "../x", "cli", "CLI"]
+    "name", ["", "-x", "a b", "user:x", "é", "x" * 65, "a\n", "../x", "cli", "CLI", "capture"]
 )
 def test_invalid_host_names_are_refused(name: str) -> None:
     with pytest.raises(Invalid, match="is not a valid host name"):

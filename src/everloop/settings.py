@@ -59,9 +59,10 @@ class DoorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str,
         Meta(
             pattern="^(all|granted)$",
-            description="`all`: a new host gets access to every scope."
+            description="`all`: a new host gets access to every scope, if you installed it at a"
+            " terminal or gave it a token, or if nobody else has written to the log yet."
             " `granted`: only hosts that you allow with `everloop grants allow` get access; the log"
-            " keeps that, and `everloop grants allow 'agent:*' '*'` ends it.",
+            " keeps that. `everloop grants allow 'agent:*' '*'` lets in every new host.",
         ),
     ] = "all"
     line_bytes_max: Annotated[

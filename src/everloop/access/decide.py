@@ -40,7 +40,7 @@ DEVICES_MAX = 50
 CODE_LIVES_MAX_US = 86_400_000_000  # a day, whatever the settings say
 PAIRING_WAYS = ("code", "passkey", "proxy", HOST_TOKEN)
 # `cli` is reserved for commands without a terminal, which only the owner can admit.
-HOST_NAME_PATTERN = re.compile(r"(?!(?i:cli)\Z)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+HOST_NAME_PATTERN = re.compile(r"(?!(?i:cli|capture)\Z)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def make_code(doors: AccessState | None, command: MakeCode, asking: DecisionContext) -> list[Event]:

@@ -59,7 +59,7 @@ ELSEWHERE = {  # commands that the sweep below leaves out, each with its reason
     "service logs": "is the user's: test_service.py",
     "service remove": "is the user's: test_service.py",
     "install": "writes into the settings of a host",
-    "hook": "speaks as the host that runs it, and that is let in by itself",
+    "hook": "speaks as the host that runs it: test_install.py",
     "tour": "has a home of its own",
     "demo": "has a home of its own",
 }

@@ -12,6 +12,7 @@ from tests.interfaces.mcp.clients import McpClient, connect_to
 from everloop.app import Engine
 from everloop.interfaces.mcp.server import build_server, make_tool_context
 from everloop.interfaces.mcp.tool_context import ToolContext
+from everloop.memory.model.commands import GrantAudience
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 
@@ -23,8 +24,10 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def room(settings: Settings) -> Generator[ToolContext]:
-    """A tool context with its own log, as `everloop mcp` makes one."""
-    room = make_tool_context(Engine.open(settings=settings), settings, run="mcp-run")
+    """A tool context with its own log, as `everloop mcp` makes one, which lets new hosts in."""
+    engine = Engine.open(settings=settings)
+    engine.do(GrantAudience("agent:*", ("*",)))
+    room = make_tool_context(engine, settings, run="mcp-run")
     yield room
     room.close()
 

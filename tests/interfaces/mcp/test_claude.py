@@ -16,7 +16,7 @@ from tests.adapters.models.fake_services import KEY, FakeService, Reply, fake_se
 
 from everloop.app import Engine
 from everloop.log import Context
-from everloop.memory.model.commands import RememberItem
+from everloop.memory.model.commands import GrantAudience, RememberItem
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 
@@ -75,6 +75,7 @@ class ClaudeHome:
 def claude_home(tmp_path: Path) -> ClaudeHome:
     home = ClaudeHome(tmp_path)
     with Engine.open(home.data) as engine:
+        engine.do(GrantAudience("agent:claude-code", ("*",)))
         engine.do(RememberItem("mem-kettle", "The kettle whistles at noon."), by=USER)
     home.everloop("--yes", "install", "claude-code")
     return home

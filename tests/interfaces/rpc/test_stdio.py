@@ -14,6 +14,7 @@ from tests.interfaces.rpc.hostile import LINES
 
 from everloop import __version__
 from everloop.app import Engine
+from everloop.memory.model.commands import RememberItem
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 HEAVY = {  # what belongs to other doors, to models and to vectors
@@ -146,6 +147,17 @@ def test_it_acts_as_the_host_named_on_the_command_line(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "home") as engine:
         actors = {record.actor for record in engine.log.records()}
     assert actors == {"agent:squid", "engine"}
+
+
+@pytest.mark.promise("P-CLI-5")
+def test_a_new_name_shows_nothing_of_what_others_wrote(tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "home") as engine:
+        engine.do(RememberItem("mem-1", "The PIN is 4711."))
+    with serving(tmp_path / "home", "--as", "anything") as host:
+        assert host.call("memory.list")["total"] == 0
+        assert host.call("memory.search", query="PIN")["results"] == []
+        _, _, err = host.end()
+    assert "agent:anything has no access until you allow it, at a terminal" in err
 
 
 def test_an_invalid_host_name_is_refused(tmp_path: Path) -> None:

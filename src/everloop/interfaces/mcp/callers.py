@@ -15,7 +15,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from everloop.access import HOST_NAME_PATTERN, Device
 from everloop.app import Engine
-from everloop.host_admission import admit_host, host_actor
+from everloop.host_admission import admit_host, host_actor, no_access_hint
 from everloop.log import Context
 from everloop.settings import DoorSettings
 
@@ -52,18 +52,20 @@ class CallerResolver:
         device = request_device(request)
         known_actor = host_actor(device.host) if device and device.host else self._fixed_actor
         actor = known_actor or host_actor(normalise_host_name(client_name(request)))
-        self._admit_once(actor)
+        self._admit_once(actor, by_command=device is None)
         return Context(actor=actor, tenant=self._tenant, session=self._session(request))
 
-    def _admit_once(self, actor: str) -> None:
+    def _admit_once(self, actor: str, *, by_command: bool) -> None:
         with self._lock:
             if actor in self._admitted:
                 return
-            if admit_host(self._engine, actor, self._doors):
+            if admit_host(self._engine, actor, self._doors, by_command=by_command):
                 sys.stderr.write(
                     f"everloop: gave {actor} access to every scope;"
                     f" `everloop grants revoke {actor}` takes it away\n"
                 )
+            elif hint := no_access_hint(self._engine, actor):
+                sys.stderr.write(f"everloop: {hint}\n")
             self._admitted.add(actor)
 
     def _session(self, request: McpContext) -> str:

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from everloop.app import Engine
-from everloop.host_admission import admit_host, host_actor
+from everloop.host_admission import admit_host, host_actor, no_access_hint
 from everloop.interfaces.rpc.connection import RpcConnection
 from everloop.interfaces.rpc.host import RpcHost
 from everloop.interfaces.rpc.method_table import METHODS
@@ -63,8 +63,10 @@ def serve(asked: Namespace) -> int:
     actor = host_actor(asked.host)
     settings = load(home=asked.home)
     with Engine.open(settings=settings, tenant=asked.tenant) as engine:
-        if admit_host(engine, actor, settings.doors):
+        if admit_host(engine, actor, settings.doors, by_command=True):
             write_log_line(f"gave {actor} access to every scope; `everloop grants` shows it")
+        elif hint := no_access_hint(engine, actor):
+            write_log_line(hint)
         door = RpcServer(engine, actor, settings.doors)
         if asked.socket is None:
             door.serve_stdio(leaving)

@@ -22,7 +22,9 @@ CLAUDE = Context(actor="agent:claude-code", session="s-1")
 
 @pytest.fixture
 def everloop(tmp_path: Path) -> CommandLine:
-    return CommandLine(tmp_path / "home", {"EVERLOOP_MEMORY_EMBEDDER": "none"})
+    commands = CommandLine(tmp_path / "home", {"EVERLOOP_MEMORY_EMBEDDER": "none"})
+    commands.typed("grants", "allow", CLAUDE.actor, "*")
+    return commands
 
 
 @pytest.fixture

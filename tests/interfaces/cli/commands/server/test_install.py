@@ -135,3 +135,18 @@ def test_a_broken_settings_file_is_not_changed(everloop: CommandLine, place: Pat
     assert answer.code == 2
     assert "is not JSON" in answer.err
     assert (place / ".claude.json").read_text() == "{ not json"
+
+
+@pytest.mark.promise("P-CLI-5")
+def test_only_a_user_who_installs_a_host_lets_it_in(everloop: CommandLine, place: Path) -> None:
+    del place
+    everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
+    everloop.typed("remember", "The kettle whistles at noon.")
+    by_script = everloop("--yes", "install", "claude-code")
+    assert "grants allow agent:claude-code" in " ".join(by_script.out.split())
+    asked = json.dumps({"session_id": "s-1", "prompt": "When does the kettle whistle?"})
+    refused = everloop("hook", "prompt", piped=asked)
+    assert (refused.code, refused.out) == (0, "")
+    assert "grants allow agent:claude-code" in " ".join(refused.err.split())
+    everloop.typed("--yes", "install", "claude-code")
+    assert "at noon" in everloop("hook", "prompt", piped=asked).out

@@ -10,6 +10,7 @@ from everloop.app import Engine
 from everloop.lessons.model.commands import ProposeLesson
 from everloop.lessons.model.events import FeedbackGiven
 from everloop.log import Context
+from everloop.memory.model.commands import GrantAudience
 
 LESSON = "les-1"
 
@@ -30,6 +31,7 @@ def line(role: str, content: Any, second: int) -> str:
 def test_an_interrupt_counts_once_against_the_lesson_used_in_the_turn(tmp_path: Path) -> None:
     everloop = CommandLine(tmp_path / "home", {"EVERLOOP_MEMORY_EMBEDDER": "none"})
     with Engine.open(everloop.home) as engine:
+        engine.do(GrantAudience("agent:claude-code", ("*",)))
         engine.do(ProposeLesson(LESSON, "Use pnpm", "Use pnpm"))
         engine.lessons.activate(LESSON, by=Context())
     call = {"type": "tool_use", "name": "mcp__everloop__report_use", "input": {"id": LESSON}}

@@ -9,7 +9,7 @@ from everloop.interfaces.cli.audience import command_context
 from everloop.interfaces.cli.fact_tables import plural
 from everloop.interfaces.cli.output.exit_codes import DECLINED
 from everloop.interfaces.cli.output.screen import DIM, NAME, Screen, styled_text
-from everloop.interfaces.cli.session import Session
+from everloop.interfaces.cli.session import USER, Session
 from everloop.interfaces.cli.skipped_files import draw_skipped, exit_code_of_skipped
 from everloop.lessons import LOOP_ENGINE_HOST, HomeImport, HomeReport, LoopEngineHome
 from everloop.log import Context
@@ -25,7 +25,7 @@ def import_loop_engine(session: Session, args: Namespace) -> int | None:
         return DECLINED
     with session.open_engine() as engine:
         actor = host_actor(LOOP_ENGINE_HOST)
-        admit_host(engine, actor, session.settings.doors)
+        admit_host(engine, actor, session.settings.doors, by_command=session.actor != USER)
         by = Context(actor=actor, tenant=session.tenant, session="import")
         user = command_context(session) if args.activate else None
         report = HomeImport(engine, (engine.lessons, engine.crew), by).run(home, user=user)

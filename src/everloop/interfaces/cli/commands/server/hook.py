@@ -20,7 +20,7 @@ from everloop.adapters import (
 )
 from everloop.app import Engine
 from everloop.errors import EverloopError, Invalid
-from everloop.host_admission import admit_host, host_actor
+from everloop.host_admission import admit_host, host_actor, no_access_hint
 from everloop.interfaces.cli.output.exit_codes import DONE
 from everloop.interfaces.cli.output.json_document import encode_document
 from everloop.interfaces.cli.session import Session
@@ -76,7 +76,9 @@ def _handle(session: Session, event: str) -> dict[str, object]:
         by = Context(
             actor=host_actor(CLAUDE_CODE_HOST), tenant=session.tenant, session=data.session_id
         )
-        admit_host(engine, by.actor, session.settings.doors)
+        admit_host(engine, by.actor, session.settings.doors, by_command=True)
+        if hint := no_access_hint(engine, by.actor):
+            session.error_screen.paragraph(f"everloop hook: {hint}")
         scopes = tuple(dict.fromkeys((folder_scope(data.cwd), "user", "global")))
         text = handler(engine, _HookEvent(data, by, scopes, session.settings))
     if not (added := _fit_budget(text, session.settings.hooks)):

@@ -17,6 +17,7 @@ from everloop.adapters import (
     plan_uninstall,
 )
 from everloop.errors import Unavailable
+from everloop.host_admission import admit_host, host_actor, no_access_hint
 from everloop.interfaces.cli.audience import command_context
 from everloop.interfaces.cli.commands.server.hosts import WHAT_TRUST_MEANS
 from everloop.interfaces.cli.output.exit_codes import DECLINED, DONE
@@ -40,13 +41,20 @@ def install(session: Session, args: Namespace) -> int:
     for change in changes:
         change.write()
     trusted = _is_trusted(session) if args.uninstall else _ask_trust(session, new=bool(changes))
+    hint = "" if args.uninstall else _let_in(session)
     answer: dict[str, Any] = {
         "host": CLAUDE_CODE_HOST,
         "installed": not args.uninstall,
         "changed": [str(change.path) for change in changes],
         "trusted": trusted,
     }
-    session.print_result(answer, lambda screen: _draw(screen, changes, args, trusted))
+
+    def draw(screen: Screen) -> None:
+        _draw(screen, changes, args, trusted)
+        if hint:
+            screen.advice(hint)
+
+    session.print_result(answer, draw)
     return DONE
 
 
@@ -93,6 +101,15 @@ def _ask_trust(session: Session, *, new: bool) -> bool:
             return False
         engine.lessons.trust(CLAUDE_CODE_HOST, by=command_context(session))
     return True
+
+
+def _let_in(session: Session) -> str:
+    """Give the host access, if it is the user who installs it; what to do if it has none then."""
+    actor = host_actor(CLAUDE_CODE_HOST)
+    with session.open_engine() as engine:
+        if session.actor == USER:
+            admit_host(engine, actor, session.settings.doors)
+        return no_access_hint(engine, actor)
 
 
 def _is_trusted(session: Session) -> bool:
