@@ -1,6 +1,10 @@
 """The pretrigger passes feedback and filters out ordinary turns."""
 
+from collections.abc import Sequence
+
 import pytest
+from tests.lessons.feedback.sentences import BLAME, PRAISE
+from tests.lessons.feedback.sentences import ORDINARY as EVERYDAY
 
 from everloop.lessons.feedback.pretrigger import is_interrupt, may_contain_feedback
 from everloop.lessons.feedback.settings import FeedbackSettings
@@ -243,6 +247,25 @@ def test_feedback_passes_the_filter(text: str) -> None:
 @pytest.mark.parametrize("text", ORDINARY)
 def test_ordinary_turns_are_filtered_out(text: str) -> None:
     assert not may_contain_feedback(text, short_words=SHORT)
+
+
+@pytest.mark.promise("P-HEAR-1")
+@pytest.mark.parametrize(
+    ("texts", "least", "most"),
+    [(BLAME, 0.97, 1.0), (PRAISE, 0.97, 1.0), (EVERYDAY, 0.0, 0.15)],
+    ids=["blame", "praise", "everyday"],
+)
+def test_nearly_all_blame_and_praise_passes_and_little_else(
+    texts: Sequence[str], least: float, most: float
+) -> None:
+    through = sum(may_contain_feedback(text, short_words=SHORT) for text in texts)
+    assert least <= through / len(texts) <= most
+
+
+def test_blame_after_a_long_paste_passes() -> None:
+    paste = "Step 12 of the build ran for 3 s\n" * 2_000
+    assert not may_contain_feedback(paste, short_words=SHORT)
+    assert may_contain_feedback(f"{paste}Your patch left the lock file out.", short_words=SHORT)
 
 
 def test_a_word_of_thanks_in_a_long_turn_is_courtesy() -> None:

@@ -2,14 +2,16 @@
 
 Most turns do not. A verdict on the work ("still broken", "that's exactly what I wanted") counts
 anywhere in the text. A single word of praise or blame ("thanks", "no", "wrong") counts only in a
-short turn: in a long one, or in a goodbye, it is courtesy or about something else. Verdicts are
-recognised in English, German and French, single words in some other languages too, unless they mean
-something else in English.
+short turn: in a long one, or in a goodbye, it is courtesy or about something else. What names none
+of these words is recognised by how it is built (`statements`). Verdicts are recognised in English,
+German and French, single words in some other languages too, unless they mean something else in
+English.
 """
 
 import re
 from typing import Final
 
+from everloop.lessons.feedback.statements import speaks_of_the_work
 from everloop.memory.text.lazy_pattern import LazyPattern
 
 INTERRUPT_MARKER: Final = "[Request interrupted by user"
@@ -198,4 +200,6 @@ def may_contain_feedback(text: str, *, short_words: int) -> bool:
         return False
     short = len(text.split()) <= short_words
     words = (_WORDS, _OTHER_LANGUAGES, _ADDRESSED)
-    return short and any(pattern.search(text) for pattern in words)
+    if short and any(pattern.search(text) for pattern in words):
+        return True
+    return speaks_of_the_work(text)
