@@ -4,12 +4,13 @@
 tasks cost nothing. What a task's state is, its fold says.
 """
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 import apsw
 
-from everloop.log import Fact, Projection, on
+from everloop.log import Fact, Projection, RowInsert, adds, on
+from everloop.log.sql_rows import query_rows
 from everloop.workers.model import events as e
 
 _RECOUNT = """
@@ -114,6 +115,50 @@ class TaskTable(Projection):
             "INSERT INTO worker_transcripts VALUES (?, ?, ?, ?)",
             (fact.position, fact.branch, new.task_id, new.attempt),
         )
+
+
+class TranscriptWords(Projection):
+    """The full-text index over what workers showed; a row for each recorded part."""
+
+    name = "worker_transcript_words"
+    tables: ClassVar[tuple[str, ...]] = ("worker_transcript_words",)
+    schema = """
+    CREATE VIRTUAL TABLE worker_transcript_words
+        USING fts5 (said, content='', contentless_delete=1, tokenize='unicode61');
+    """
+
+    @adds(e.TranscriptRecorded)
+    def _recorded(self, new: e.TranscriptRecorded, fact: Fact) -> Iterator[RowInsert]:
+        said = "\n".join(
+            filter(None, (text for one in new.entries for text in (one.name, one.text)))
+        )
+        yield (
+            "INSERT INTO worker_transcript_words (rowid, said) VALUES (?, ?)",
+            (fact.position, said),
+        )
+
+    def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
+        """Delete the index entries, and compact the index so that no trace is left."""
+        touched = 0
+        for position in positions:
+            db.execute("DELETE FROM worker_transcript_words WHERE rowid = ?", (position,))
+            touched += db.changes()
+        if touched:
+            db.execute(
+                "INSERT INTO worker_transcript_words (worker_transcript_words) VALUES ('optimize')"
+            )
+
+    def dump(self, db: apsw.Connection) -> Iterator[tuple[Any, ...]]:
+        """Every term of the index with its positions."""
+        db.execute(
+            "CREATE VIRTUAL TABLE temp.worker_terms"
+            " USING fts5vocab (main, worker_transcript_words, instance)"
+        )
+        yield (
+            "worker_transcript_words",
+            *sorted(query_rows(db, "SELECT * FROM temp.worker_terms")),
+        )
+        db.execute("DROP TABLE temp.worker_terms")
 
 
 def _mark(db: apsw.Connection, fact: Fact, task_id: str, *, is_open: bool) -> None:

@@ -59,7 +59,7 @@ def require_task_id(reader: Reader, task_id: str) -> str:
 def transcript(reader: Reader, task_id: str, after: int, limit: int) -> list[TranscriptPart]:
     """What a task's attempts showed after a position, in order."""
     rows = reader.rows(_TRANSCRIPT, (task_id, after, limit))
-    return [_to_part(*row) for row in rows]
+    return [decode_part(*row) for row in rows]
 
 
 def spending_since(reader: Reader, since_us: int) -> Spending:
@@ -68,7 +68,8 @@ def spending_since(reader: Reader, since_us: int) -> Spending:
     return Spending(float(cost), int(tokens))
 
 
-def _to_part(position: int, schema: int, data: str, at_us: int) -> TranscriptPart:
+def decode_part(position: int, schema: int, data: str, at_us: int) -> TranscriptPart:
+    """A part of a transcript, from its row of the log."""
     part = decode(TranscriptRecorded.wire, schema, data)
     assert isinstance(part, TranscriptRecorded), "the view has positions of transcripts only"
     return TranscriptPart(position, part.attempt, from_microseconds(at_us), part.entries)

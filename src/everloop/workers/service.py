@@ -25,6 +25,7 @@ from everloop.workers.routing.commands import SettleRouting
 from everloop.workers.routing.state import ROUTING, RoutingState, Suggestion, routing_stream
 from everloop.workers.settings import WorkerSettings
 from everloop.workers.timeline import TaskTimeline, load_timelines
+from everloop.workers.transcript_search import TranscriptHit, search_transcripts
 
 TRANSCRIPT_PAGE = 200
 
@@ -184,6 +185,11 @@ class WorkerService:
         with self._log.reading() as reader:
             require_task_id(reader, task_id)
             return transcript(reader, task_id, after, TRANSCRIPT_PAGE)
+
+    def search(self, query: str, limit: int = 20) -> list[TranscriptHit]:
+        """The newest places in transcripts that have all words of a query."""
+        with self._log.reading() as reader:
+            return search_transcripts(reader, query, limit)
 
     def diff(self, task_id: str) -> str:
         """What a task changed, as a patch."""

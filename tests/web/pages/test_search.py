@@ -10,7 +10,12 @@ from tests.web.demo_server import demo_day, open_page, start_demo_server
 from tests.web.imported_messages import import_messages, imported_message
 from tests.web.servers import start_server
 
+from everloop.adapters.runners.command import CommandRunner
+from everloop.app import USER
+from everloop.workers import TaskSpec
+
 pytestmark = pytest.mark.xdist_group("pages")
+SELECTED_TOP = "() => getSelection().getRangeAt(0).getBoundingClientRect().top"
 
 
 def test_a_search_result_links_to_its_message(
@@ -26,6 +31,26 @@ def test_a_search_result_links_to_its_message(
         hits.first.click()
         expect(page.locator("article.message").filter(has_text="marzipan").first).to_be_visible()
         assert "message=" in page.url
+
+
+def test_a_place_in_the_work_of_a_task_is_found_and_opened(tmp_path: Path, visit: Visit) -> None:
+    script = "seq 1 400; echo 'the clock was skewed by 512 ms'; seq 401 800"
+    with start_server(tmp_path / "home", runners=[CommandRunner()]) as server:
+        spec = TaskSpec("Look at the clock", command=("sh", "-c", script))
+        task = server.engine.workers.propose(spec, USER, start=True).task
+        page = open_page(server, visit, f"/tasks/{task.task_id}")
+        expect(page.get_by_role("log")).to_contain_text("skewed")
+        page.goto(f"{server.address}/search?q=skewed+clock&mode=text")
+        hit = page.get_by_role("region", name="In tasks").get_by_role("link")
+        expect(hit).to_contain_text("Look at the clock")
+        expect(hit.locator("mark").first).to_have_text("clock")
+        hit.click()
+        log = page.get_by_role("log")
+        expect(log).to_contain_text("skewed")
+        page.wait_for_function("() => getSelection().toString() === 'skewed'")
+        shown, top = log.bounding_box(), page.evaluate(SELECTED_TOP)
+        assert shown is not None
+        assert shown["y"] <= top <= shown["y"] + shown["height"]
 
 
 def test_more_results_can_be_loaded(tmp_path: Path, visit: Visit) -> None:

@@ -13,7 +13,8 @@ export const routes = {
 		withQuery(threadId === HOME ? '/' : `/t/${encodeURIComponent(threadId)}`, at),
 	inbox: (requestId?: string) => withQuery('/inbox', { request: requestId }),
 	tasks: (at: { new?: boolean } = {}) => withQuery('/tasks', { new: at.new ? '1' : undefined }),
-	task: (taskId: string, view?: string) => withQuery(`/tasks/${encodeURIComponent(taskId)}`, { view }),
+	task: (taskId: string, view?: string, place: { at?: number; find?: string } = {}) =>
+		withQuery(`/tasks/${encodeURIComponent(taskId)}`, { view, at: place.at?.toString(), find: place.find }),
 	search: (query?: string) => withQuery('/search', { q: query }),
 	memory: (itemId?: string) => (itemId ? `/memory/${encodeURIComponent(itemId)}` : '/memory'),
 	lessons: (lessonId?: string) =>

@@ -53,6 +53,9 @@ def test_a_command_is_started_watched_and_checked(working: Served) -> None:
         assert part["entries"][0]["text"] == "hello\n"
         later = client.get(f"/api/tasks/{name}/transcript", params={"after": part["position"]})
         assert "hello" not in later.text
+        found = client.get("/api/tasks/search", params={"query": "HELLO"}).json()
+        assert [(one["task_id"], one["kind"]) for one in found["hits"]] == [(name, "output")]
+        assert found["titles"] == {name: "Say hello"}
         assert client.get(f"/api/tasks/{name}/diff").json() == {"diff": ""}
         board = client.get("/api/tasks").json()
         assert [one["task_id"] for one in board["ended"]] == [name]

@@ -1827,6 +1827,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tasks/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Transcripts
+         * @description Search in what workers showed: places that have all words of a query, the newest first.
+         */
+        get: operations["search_transcripts_api_tasks_search_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tasks/timeline": {
         parameters: {
             query?: never;
@@ -7866,6 +7886,29 @@ export interface components {
             text: string;
         };
         /**
+         * TranscriptHitOut
+         * @description A place in a transcript that a search found.
+         */
+        TranscriptHitOut: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Attempt */
+            attempt: number;
+            /** Excerpt */
+            excerpt: string;
+            /** Kind */
+            kind: string;
+            /** Name */
+            name: string;
+            /** Position */
+            position: number;
+            /** Task Id */
+            task_id: string;
+        };
+        /**
          * TranscriptOut
          * @description A page of a transcript.
          */
@@ -7889,6 +7932,18 @@ export interface components {
             entries: components["schemas"]["TranscriptEntryOut"][];
             /** Position */
             position: number;
+        };
+        /**
+         * TranscriptSearchOut
+         * @description What a search in transcripts found, the newest first, with the titles of the tasks.
+         */
+        TranscriptSearchOut: {
+            /** Hits */
+            hits: components["schemas"]["TranscriptHitOut"][];
+            /** Titles */
+            titles: {
+                [key: string]: string;
+            };
         };
         /**
          * TriggerOut
@@ -21104,6 +21159,119 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TaskOptionsOut"];
+                };
+            };
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This device is not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed, or sent from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: it was changed by someone else, or already exists. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name is not one of this server's names. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts; wait a minute. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A service that Everloop depends on failed; try again later. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_transcripts_api_tasks_search_get: {
+        parameters: {
+            query: {
+                query: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TranscriptSearchOut"];
                 };
             };
             /** @description The request is malformed: invalid JSON, or a header is repeated. */

@@ -1,4 +1,4 @@
-/** Search over all messages. The filter is kept in the address. */
+/** Search over all messages, and over what workers showed. The filter is kept in the address. */
 import { api, unwrap, type Schema } from '$lib/api/client';
 import { isIsoDay, startOfDay } from '$lib/format/days';
 import { Query } from '$lib/live/query.svelte';
@@ -42,6 +42,7 @@ export function urlOfFilter(filter: SearchFilter): string {
 
 export class Search {
 	results = new Query<Schema<'SearchOut'>>();
+	inTasks = new Query<Schema<'TranscriptSearchOut'>>();
 	#limit = $state(PAGE);
 	#filter: SearchFilter | null = null;
 
@@ -58,7 +59,7 @@ export class Search {
 	async run(filter: SearchFilter): Promise<void> {
 		this.#limit = PAGE;
 		this.#filter = filter;
-		await this.#fetch(filter);
+		await Promise.all([this.#fetch(filter), this.#fetchInTasks(filter)]);
 	}
 
 	/** Load more results of the same search. */
@@ -66,6 +67,23 @@ export class Search {
 		if (!this.#filter) return;
 		this.#limit = Math.min(LIMIT_MAX, this.#limit * 2);
 		await this.#fetch(this.#filter);
+	}
+
+	/** The places in transcripts that fit; none where only messages are wanted. */
+	async #fetchInTasks(filter: SearchFilter): Promise<void> {
+		const query = filter.q.trim();
+		const onlyMessages = filter.thread || filter.role || filter.mode === 'semantic';
+		const since = isIsoDay(filter.since) ? startOfDay(filter.since) : '';
+		const before = isIsoDay(filter.before) ? startOfDay(filter.before, 1) : '';
+		const isWithin = (at: string) => (!since || Date.parse(at) >= Date.parse(since)) && (!before || Date.parse(at) < Date.parse(before));
+		if (!query || onlyMessages) {
+			this.inTasks.data = null;
+			return;
+		}
+		await this.inTasks.run(async () => {
+			const found = await unwrap(api.GET('/api/tasks/search', { params: { query: { query } } }));
+			return { ...found, hits: found.hits.filter((hit) => isWithin(hit.at)) };
+		});
 	}
 
 	async #fetch(filter: SearchFilter): Promise<void> {

@@ -130,6 +130,13 @@ def _disallow_task(parser: ArgumentParser) -> None:
     parser.add_argument("rule", help="ID of the rule")
 
 
+def _search_tasks(parser: ArgumentParser) -> None:
+    parser.add_argument("query", help="words that all must be there")
+    parser.add_argument(
+        "-n", "--limit", type=int, default=20, metavar="N", help="number of places to show"
+    )
+
+
 def _steer_task(parser: ArgumentParser) -> None:
     _task(parser)
     parser.add_argument("text", help="the message")
@@ -178,6 +185,15 @@ WORKER_COMMANDS: tuple[CommandSpec, ...] = (
         "workers.tasks",
         "steer",
         _steer_task,
+    ),
+    CommandSpec(
+        ("tasks", "search"),
+        "search in what workers showed",
+        "workers.tasks",
+        "search",
+        _search_tasks,
+        "Finds their words, tool calls, what tools gave back, and the output of commands; the"
+        " newest first.",
     ),
     CommandSpec(
         ("tasks", "rules"),

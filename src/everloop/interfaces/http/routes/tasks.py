@@ -207,6 +207,25 @@ class TranscriptOut(BaseModel):
     parts: list[TranscriptPartOut]
 
 
+class TranscriptHitOut(ResponseBody):
+    """A place in a transcript that a search found."""
+
+    task_id: str
+    position: int
+    attempt: int
+    at: datetime
+    kind: str
+    name: str
+    excerpt: str
+
+
+class TranscriptSearchOut(BaseModel):
+    """What a search in transcripts found, the newest first, with the titles of the tasks."""
+
+    hits: list[TranscriptHitOut]
+    titles: dict[str, str]
+
+
 class DiffOut(BaseModel):
     """What a task changed, as a patch."""
 
@@ -307,6 +326,20 @@ def get_timeline(deps: Deps, hours: int = Query(24, ge=1, le=720)) -> TimelineOu
     found = deps.engine.workers.timelines(to_microseconds(since))
     tasks = [TaskTimelineOut.model_validate(one) for one in found]
     return TimelineOut(since=since, now=now, tasks=tasks)
+
+
+@router.get("/tasks/search")
+def search_transcripts(
+    deps: Deps,
+    query: str = Query(min_length=1, max_length=2_000),
+    limit: int = Query(20, ge=1, le=200),
+) -> TranscriptSearchOut:
+    """Search in what workers showed: places that have all words of a query, the newest first."""
+    workers = deps.engine.workers
+    hits = [TranscriptHitOut.model_validate(one) for one in workers.search(query, limit)]
+    names = {one.task_id for one in hits}
+    titles = {name: workers.find(name).task.spec.title for name in sorted(names)}
+    return TranscriptSearchOut(hits=hits, titles=titles)
 
 
 @router.get("/tasks/of-thread/{thread_id}")

@@ -25,6 +25,12 @@ def test_a_task_is_started_shown_and_cancelled(line: CommandLine) -> None:
     assert line.typed("tasks", "show", "nothing").code == 3
 
 
+def test_what_workers_showed_is_searched_by_the_user(line: CommandLine) -> None:
+    assert "Nothing found" in line.typed("tasks", "search", "flaky clock").out
+    assert line.typed("tasks", "search", "flaky clock", "--json").document == {"hits": []}
+    assert line("tasks", "search", "flaky").code == 5
+
+
 @pytest.mark.promise("P-WORK-1")
 def test_a_script_proposes_and_the_user_starts(line: CommandLine) -> None:
     proposed = line("work", "Fix the flaky test", "--plan", "--json").document

@@ -38,6 +38,26 @@ function add(rows: TranscriptRow[], calls: Map<string, Extract<TranscriptRow, { 
 	}
 }
 
+/** A place that a search found: where it was recorded, and the words that were looked for. */
+export type Place = { at: number; find: string };
+
+/** The row that shows a place, with the first of the words as it stands there. What came later may be folded into an earlier row. */
+export function findRow(rows: TranscriptRow[], place: Place): { key: string; text: string } | null {
+	const words = place.find.toLowerCase().split(/\s+/).filter(Boolean);
+	let best: { key: string; text: string; score: number } | null = null;
+	for (const row of rows) {
+		if (row.type === 'attempt' || Number.parseInt(row.key) > place.at) continue;
+		const shown = row.type === 'tool' ? `${row.name}\n${row.text}\n${row.result ?? ''}` : row.text;
+		const lower = shown.toLowerCase();
+		const found = words.filter((word) => lower.includes(word));
+		const [word] = found;
+		if (!word || (best && found.length < best.score)) continue;
+		const first = lower.indexOf(word);
+		best = { key: row.key, text: shown.slice(first, first + word.length), score: found.length };
+	}
+	return best && { key: best.key, text: best.text };
+}
+
 /** What a tool call is about, in a few words: its command, file or query. */
 export function summarizeCall(text: string): string {
 	try {

@@ -126,6 +126,27 @@ def show(session: Session, args: Namespace) -> None:
     session.print_result(document, draw)
 
 
+def search(session: Session, args: Namespace) -> None:
+    """Search in what workers showed."""
+    with session.open_for_reading() as engine:
+        check_can_read_everything(session, engine)
+        hits = engine.workers.search(args.query, args.limit)
+        titles = {one.task_id: engine.workers.find(one.task_id).task.spec.title for one in hits}
+
+    def draw(screen: Screen) -> None:
+        for one in hits:
+            screen.paragraph(
+                (titles[one.task_id], NAME), f" {format_with_age(one.at, session.now)}"
+            )
+            screen.paragraph((f"{one.name or one.kind}: ", DIM), one.excerpt)
+            screen.line(styled_text((f"  {one.task_id}", DIM)))
+        if not hits:
+            screen.paragraph("Nothing found.")
+
+    found = [{**msgspec.structs.asdict(one), "title": titles[one.task_id]} for one in hits]
+    session.print_result({"hits": found}, draw)
+
+
 def start(session: Session, args: Namespace) -> None:
     """Start a proposed task."""
     with session.open_engine() as engine:
