@@ -13,6 +13,10 @@ from typing import Any, cast
 
 Block = str | tuple[str, dict[str, Any]]  # a text, or a tool's name with its input
 Step = list[Block] | int  # what is answered, or an HTTP status
+ERRORS = {
+    529: ("overloaded_error", "busy"),
+    400: ("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+}
 
 
 class FakeMessagesApi:
@@ -82,8 +86,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         step = self.api.next_step(body, bool(self.headers.get("x-claude-code-agent-id")))
         if isinstance(step, int):
-            kind = "overloaded_error" if step == 529 else "rate_limit_error"
-            self._json({"type": "error", "error": {"type": kind, "message": "busy"}}, step)
+            kind, said = ERRORS.get(step, ("rate_limit_error", "busy"))
+            self._json({"type": "error", "error": {"type": kind, "message": said}}, step)
             return
         self._stream(body, step)
 

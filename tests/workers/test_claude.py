@@ -198,6 +198,22 @@ def test_a_rate_limit_passes_and_the_agent_goes_on(
         assert "answered 429" in work.shown(name)
 
 
+def test_a_context_that_is_full_is_told_and_the_retry_goes_on_in_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = ("Write", {"file_path": "made.txt", "content": "hello"})
+    with agents(tmp_path, monkeypatch, [write], *[400] * 20) as (work, api):
+        name = hire(work)
+        failed = work.until(name, "failed", "done", "uncertain")
+        assert (failed.state, failed.attempts) == ("failed", 1), work.shown(name)
+        assert "too long" in failed.reason
+        assert (workspace(tmp_path, name) / "made.txt").exists()
+        api.steps[:] = [["Made it."]]
+        work.answer("retry")
+        done = work.until(name, "done", "failed", "uncertain")
+        assert (done.claim, done.session_id) == ("Made it.", failed.session_id)
+
+
 def test_several_calls_in_one_turn_never_run_unasked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
