@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from tests.workers.rig import Rig, rig, survivors
 
+from everloop.adapters.processes.supervisor import SupervisedProcesses
 from everloop.app import USER
 from everloop.errors import Forbidden
 from everloop.log import Context
-from everloop.workers import Grants, TaskLimits, TaskSpec
+from everloop.workers import Grants, Machine, TaskLimits, TaskScheduler, TaskSpec
 
 NO_SANDBOX = Grants(sandbox="off")
 
@@ -123,6 +124,30 @@ def test_a_task_is_cancelled_only_when_its_whole_process_tree_has_ended(
 def test_nothing_that_a_command_started_outlives_it(work: Rig, tmp_path: Path) -> None:
     work.until(work.start("sh", "-c", "sleep 600 & echo done", grants=NO_SANDBOX), "done")
     assert survivors(tmp_path) == []
+
+
+def test_many_that_end_at_once_cost_one_look_at_the_processes_of_the_machine(work: Rig) -> None:
+    looks: list[list[int]] = []
+
+    class Counted(SupervisedProcesses):
+        def _look_for_left(self) -> None:
+            super()._look_for_left()
+            looks.append([pid for left in self._left.values() for pid in left])
+
+    work.processes = Counted(work.engine.log.file.path.parent / "workers")
+    machine = Machine(work.runners, work.processes, work.engine.workspaces)
+    settings = work.settings.workers
+    work.scheduler = TaskScheduler(
+        work.engine.log, work.engine, work.stage.clock, machine, settings
+    )
+    names = [work.start("true") for _ in range(5)]
+    work.scheduler.tick()
+    ends = [work.processes.folder(name, 1) / "exit.json" for name in names]
+    while not all(end.exists() for end in ends) or work.processes.alive():
+        time.sleep(0.01)
+    while {work.task(name).state for name in names} != {"done"}:
+        work.scheduler.tick()
+    assert looks == [[]]
 
 
 def test_the_environment_is_scrubbed_and_home_and_temporary_folder_are_private(

@@ -186,7 +186,7 @@ class Shim:
         """End everything below this process: first politely, then for good."""
         deadline = time.monotonic() + grace_s
         asked: set[int] = set()
-        while below := _descendants():
+        while _has_children() and (below := _descendants()):
             for pid in below:
                 polite = time.monotonic() < deadline
                 if polite and pid in asked:
@@ -208,6 +208,18 @@ def _kill(pid: int, number: int) -> None:
         os.kill(pid, number)
     except ProcessLookupError:
         return  # it has ended by itself
+
+
+def _has_children() -> bool:
+    """Whether anything is below this process: what is orphaned becomes its child.
+
+    Looking through all processes of the machine costs much more, and many tasks may end at once.
+    """
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
 
 
 def _descendants() -> set[int]:

@@ -8,10 +8,12 @@ which a started process is not locked.
 import fcntl
 import json
 import marshal
+import math
 import os
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from contextlib import suppress
 from pathlib import Path
@@ -42,6 +44,9 @@ class SupervisedProcesses:
         self._folder = folder
         self._host = ""
         self._ended: dict[Path, ProcessExit] = {}
+        self._ended_at: dict[Path, float] = {}  # when their end was seen, all of it before
+        self._left: dict[Path, list[int]] = {}  # processes of attempts, as they were found at
+        self._left_at = -1.0
 
     @property
     def host(self) -> str:
@@ -106,6 +111,7 @@ class SupervisedProcesses:
         with suppress(OSError, msgspec.MsgspecError):
             ended = msgspec.json.decode((folder / "exit.json").read_bytes(), type=ProcessExit)
             self._ended[folder] = ended
+            self._ended_at[folder] = time.monotonic()
         return ProcessStatus(alive=False, begun=begun, exit=ended)
 
     def read(self, folder: Path, offset: int, limit: int) -> bytes:
@@ -126,12 +132,26 @@ class SupervisedProcesses:
                 os.kill(json.loads((folder / "process.json").read_text())["pid"], signal.SIGTERM)
 
     def sweep(self, folder: Path) -> None:
-        """End what a killed watching process left behind, found by the mark it inherited."""
-        mark = f"{MARK}={folder}".encode()
-        while left := [pid for pid in _processes() if mark in _environment(pid)]:
-            for pid in left:
+        """End what a watching process left behind, found by the mark it inherited.
+
+        One look at all processes serves for every attempt that had ended before.
+        """
+        if self._left_at <= self._ended_at.pop(folder, math.inf):
+            self._look_for_left()
+        while self._left.get(folder):
+            self._look_for_left()  # right before: a number may be another process's by now
+            for pid in self._left.get(folder, ()):
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
+
+    def _look_for_left(self) -> None:
+        self._left, self._left_at = {}, time.monotonic()
+        mark = f"{MARK}=".encode()
+        for pid in _processes():
+            for variable in _environment(pid):
+                if variable.startswith(mark):
+                    folder = Path(os.fsdecode(variable.removeprefix(mark)))
+                    self._left.setdefault(folder, []).append(pid)
 
 
 _children: "list[subprocess.Popen[bytes]]" = []  # that this process started and has not reaped

@@ -9,6 +9,7 @@ that ran it, where its workspace and the agent's session are, until that node is
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +28,7 @@ from everloop.workers.execution.ports import (
     DeliveredReport,
     Processes,
     ProcessExit,
+    ProcessStatus,
     QuestionReport,
     Report,
     Runner,
@@ -96,9 +98,10 @@ class TaskScheduler(BackgroundTask):
         tasks = self._open_tasks()
         self._drop_ended(tasks)
         broken: OSError | None = None
+        found = self._statuses(tasks)
         for task in tasks:
             try:
-                self._step(task)
+                self._step(task, found.get(task.task_id))
             except Rejected as problem:
                 self._fail_step(task, problem)
             except OSError as problem:  # of this task's folder: the others go on
@@ -144,11 +147,20 @@ class TaskScheduler(BackgroundTask):
         known = [task for task in found if task is not None and not task.ended]
         return [task for task in known if self._serves(task.spec.runner)]
 
-    def _step(self, task: Task) -> None:
+    def _statuses(self, tasks: Sequence[Task]) -> dict[str, ProcessStatus]:
+        """How the processes of this node are, all seen before anything is done about one."""
+        found: dict[str, ProcessStatus] = {}
+        for task in tasks:
+            if task.attempt is not None and task.attempt.host == self._host:
+                with suppress(OSError):  # looked for again, and told, when it is this task's turn
+                    found[task.task_id] = self._processes.status(self._folder(task))
+        return found
+
+    def _step(self, task: Task, status: ProcessStatus | None) -> None:
         if task.attempt is not None and task.attempt.host != self._host:
             self._leave_uncertain(task)
         elif task.attempt is not None:
-            self._follow(task)
+            self._follow(task, status or self._processes.status(self._folder(task)))
         elif task.cancelling:
             self._do(c.ConfirmCancelled(task.task_id))
         elif task.state == "review" and task.disposition and self._is_here(task):
@@ -231,10 +243,9 @@ class TaskScheduler(BackgroundTask):
 
     # -- following ---------------------------------------------------------------------------------
 
-    def _follow(self, task: Task) -> None:
+    def _follow(self, task: Task, status: ProcessStatus) -> None:
         """Record what an attempt showed, and its end once it has ended."""
         folder = self._folder(task)
-        status = self._processes.status(folder)
         more = self._record_output(task, folder, ended=status.exit is not None)
         if status.alive:
             self._steer(self._reload(task), folder)
