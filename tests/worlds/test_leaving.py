@@ -8,6 +8,7 @@ from everloop.app import USER
 from everloop.worlds import (
     NARRATOR,
     ChangePresence,
+    CorrectWitnesses,
     DefinePlace,
     DescribeScene,
     LeaveCast,
@@ -42,6 +43,18 @@ def test_who_left_the_cast_keeps_their_name_in_summaries_and_exports(tmp_path: P
         assert play.ben not in " ".join(f"{one.text} {one.reason}" for one in withheld)
         chat = play.engine.exchange.exports.world(play.id, play.world, "chat").content
         assert b'"name":"Ben"' in chat
+
+
+def test_who_left_the_cast_stays_a_witness_when_a_line_is_corrected(tmp_path: Path) -> None:
+    with stage(tmp_path) as play:
+        line = tell(play, "The ferry leaves at six, I think.")
+        leave(play, play.ben)
+        play.worlds.correct_witnesses(CorrectWitnesses(play.id, line, ("you", play.ben)), USER)
+        assert play.messages[0].witnesses == ("you", play.ben)
+        play.read()
+        memories = play.worlds.memories
+        assert memories.of(play.id, play.ben)
+        assert not any("six" in one.text for one in memories.of(play.id, play.ada))
 
 
 def test_who_came_later_is_not_told_the_premise_when_another_leaves_the_cast(

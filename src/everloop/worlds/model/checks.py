@@ -83,6 +83,13 @@ def require_people(world: World, people: Iterable[str]) -> tuple[str, ...]:
     return tuple(who for who in world.people if who in named)
 
 
+def require_witnesses(world: World, people: Iterable[str]) -> tuple[str, ...]:
+    """People who are or were in the world, each once, those of the cast first."""
+    known = dict.fromkeys((*world.people, *world.former))
+    named = {who if who in known else require_person(world, who) for who in people}
+    return tuple(who for who in known if who in named)
+
+
 def display_name(world: World, who: str) -> str:
     """How someone is called who is or was in the world."""
     return "The narrator" if who == NARRATOR else world.name_of(who) or who

@@ -10,6 +10,7 @@ from everloop.worlds.model.checks import (
     require_people,
     require_present,
     require_scene,
+    require_witnesses,
     require_world,
 )
 from everloop.worlds.model.state import SENDING, STREAMING, WAITING, OpenTurn, Scene, World
@@ -254,7 +255,7 @@ def correct_witnesses(
 ) -> list[Draft]:
     """Say who witnessed a message. Whoever learned of it otherwise counts as a witness, too."""
     world = require_world(known, command.world_id, asking)
-    witnesses = require_people(world, command.witnesses)
+    witnesses = require_witnesses(world, command.witnesses)
     if not witnesses:
         raise Invalid("nobody would have witnessed it", hint="Hide the message instead.")
     unknown = set(command.learned_via) - set(witnesses)
