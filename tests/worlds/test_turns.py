@@ -98,6 +98,17 @@ def test_another_version_is_made_without_the_first_in_its_prompt(tmp_path: Path)
         assert play.texts == ["Coffee, Ada?", "With pleasure."]
 
 
+def test_after_the_newest_reply_is_deleted_the_story_goes_on(tmp_path: Path) -> None:
+    with stage(tmp_path, ["One.", "Two.", "Three."]) as play:
+        reply = play.say("Good evening.")
+        requested = play.worlds.request_version(play.id, reply.message_id, "", USER)
+        play.until_ended(requested)
+        play.worlds.retract_message(play.id, reply.message_id, "never said", USER)
+        assert play.world.turn is None
+        assert play.say("And again.").text == "Three."
+        assert play.texts == ["Good evening.", "And again.", "Three."]
+
+
 def test_a_version_that_fails_leaves_the_one_before(tmp_path: Path) -> None:
     with stage(tmp_path, ["With pleasure.", ModelFailed("gone")]) as play:
         first = play.say("Coffee, Ada?")

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from everloop.errors import Conflict, NotFound
-from everloop.log import Command, CommandBus, Context, Fact, Impact, Log, Receipt
+from everloop.log import Command, CommandBus, Context, Fact, Impact, Log, Receipt, visible
 from everloop.log.idempotency import first_result, new_id_for, step_request_id
 from everloop.memory.service import MemoryService
 from everloop.worlds.browse.branches import check_branch
@@ -383,16 +383,21 @@ class WorldService:
         return self._bus.do(command, by=by, request_id=step_request_id(by, step))
 
     def _positions(self, world_id: str, message_id: str) -> list[int]:
+        """What a message is made of: its versions with the turns that brought them, or its text."""
         with self._log.reading() as reader:
             message = find_story_message(reader, world_id, message_id)
-        return [one.position for one in message.versions] or [message.position]
+            turns = [row[0] for row in reader.rows(_TURNS_OF, (message_id, world_id))]
+        return turns + ([one.position for one in message.versions] or [message.position])
 
-    def _take_back_effects(self, world_id: str, message_id: str, by: Context) -> int:
+    def _take_back_effects(
+        self, world_id: str, message_id: str, by: Context, *, before: int | None = None
+    ) -> None:
         with self._log.reading() as reader:
-            positions = effect_positions(reader, world_id, message_id)
+            found = effect_positions(reader, world_id, message_id)
+        positions = [one for one in found if before is None or one < before]
         if positions:
-            self._retract(positions, READ_AGAIN, by, "effects")
-        return len(positions)
+            step = "effects" if before is None else "effects read meanwhile"
+            self._retract(positions, READ_AGAIN, by, step)
 
     def _exists(self, world_id: str, message_id: str) -> bool:
         with self._log.reading() as reader:
@@ -424,6 +429,10 @@ def _first_reply(facts: Sequence[Fact], written: str = "") -> RequestedReply:
     return RequestedReply(written)
 
 
+_TURNS_OF = f"""
+SELECT t.position FROM world_turns t WHERE t.message_id = ? AND t.world_id = ?
+AND t.phase = 'recorded' AND {visible("t")} ORDER BY t.position
+"""  # noqa: S608 - our own condition
 _TURN_OF = """
 SELECT t.position FROM world_turns t
 WHERE t.message_id = ? AND t.phase = 'recorded' AND t.position < ?
