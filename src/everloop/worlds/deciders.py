@@ -40,6 +40,12 @@ _EFFECTS = f"""
 SELECT 1 FROM world_effects x WHERE x.message_id = ? AND x.version_id = ? AND +x.world_id = ?
 AND {visible("x")} LIMIT 1
 """  # noqa: S608 - our own condition
+_CHANGED = f"""
+SELECT 1 FROM json_each(?) j CROSS JOIN world_messages m INDEXED BY world_messages_id
+ON m.message_id = j.value
+WHERE m.world_id = ? AND m.position > ?
+AND m.act IN ('edited', 'hidden', 'unhidden', 'corrected') AND {visible("m")} LIMIT 1
+"""  # noqa: S608 - our own condition
 
 
 class _CharacterCommand(Protocol):
@@ -89,10 +95,14 @@ def _book(command: x.AddLorebook) -> str:
     return d_exchange.book_stream(command.book_id)
 
 
-def has_effects(reader: Reader, command: f.RecordEffects | f.RecordFailedExtraction) -> bool:
-    """Whether a version of a message was read already."""
+def is_outdated(reader: Reader, command: f.RecordEffects | f.RecordFailedExtraction) -> bool:
+    """Whether a message was read already, or one of those read was changed meanwhile."""
     read = (command.message_id, command.version_id, command.world_id)
-    return bool(reader.rows(_EFFECTS, read))
+    if reader.rows(_EFFECTS, read):
+        return True
+    named = msgspec.json.encode((*command.messages, command.message_id)).decode()
+    since = (named, command.world_id, command.read_at)
+    return command.read_at is not None and bool(reader.rows(_CHANGED, since))
 
 
 WORLD_DECIDERS: tuple[Decider[Any, Any], ...] = (
@@ -147,13 +157,13 @@ WORLD_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(s.ElideTime, _world, WORLD, d_story.elide_time),
     Decider(s.JumpTime, _world, WORLD, d_story.jump_time),
     Decider(s.RememberOffstage, _world, WORLD, d_story.remember_offstage),
-    Decider(f.RecordEffects, _world, WORLD, d_effects.record_effects, also=has_effects),
+    Decider(f.RecordEffects, _world, WORLD, d_effects.record_effects, also=is_outdated),
     Decider(
         f.RecordFailedExtraction,
         _world,
         WORLD,
         d_effects.record_failed_extraction,
-        also=has_effects,
+        also=is_outdated,
     ),
     Decider(f.RecordRefusedEffects, _world, WORLD, d_effects.record_refused_effects),
     Decider(s.SetLoreEntry, _lore, LORE, d_story.set_lore_entry),

@@ -257,9 +257,12 @@ class WorldService:
         with self._log.reading() as reader:
             message = find_story_message(reader, world_id, message_id)
         passages = parse_message(text)
-        self._take_back_effects(world_id, message_id, by)
-        edit = c.EditMessage(world_id, message_id, message.chosen, text, passages)
-        self._do(edit, by)
+        self._mark(
+            world_id,
+            message_id,
+            c.EditMessage(world_id, message_id, message.chosen, text, passages),
+            by,
+        )
 
     def hide(self, world_id: str, message_id: str, by: Context) -> None:
         """Hide a message from models; what came of it is taken back."""
@@ -274,9 +277,11 @@ class WorldService:
         self._mark(correction.world_id, correction.message_id, correction, by)
 
     def _mark(self, world_id: str, message_id: str, command: Command, by: Context) -> None:
+        """Change what counts of a message. What came of it goes, also what just came of it."""
         if not first_result(self._log, by):
             self._take_back_effects(world_id, message_id, by)
-            self._do(command, by)
+            marked = self._do(command, by)
+            self._take_back_effects(world_id, message_id, by, before=marked.position)
 
     def redo_effects(self, world_id: str, message_id: str, by: Context) -> int:
         """Take back what was read from a message, so that it is read again; how much it was."""

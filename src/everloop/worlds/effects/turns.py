@@ -2,7 +2,7 @@
 
 Each distinct set of witnesses is read by itself, from the messages that all of it witnessed. A
 model that fails spoils nothing: rules still remember what was said, and the failure is recorded,
-shown and can be tried again.
+shown and can be tried again. What the player changes while it is read is read again.
 """
 
 from collections.abc import Sequence
@@ -43,6 +43,7 @@ LINE_MAX = 1_000  # characters of a line that are remembered
 WORDS_MIN = 3  # a shorter line is not worth remembering
 GIST_MAX = 600
 RULES = "rules"
+CHANGES_MAX = 5  # how often a turn is read again because it was changed while it was read
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -53,6 +54,7 @@ class Batch(msgspec.Struct, frozen=True):
     newest: StoryMessage
     messages: tuple[StoryMessage, ...]
     before: tuple[StoryMessage, ...]
+    read_at: int
 
     @property
     def because(self) -> tuple[int, ...]:
@@ -92,10 +94,11 @@ class TurnEffects:
 
     def read_reply(self, world_id: str, message_id: str) -> None:
         """Read a reply and what was said before it. Nothing happens if it was read or is gone."""
-        with suppress(Rejected):  # it was retracted, or another process read it
-            batch = self._batch(world_id, message_id)
-            if batch is not None:
-                self._read(batch)
+        with suppress(Rejected):  # it was retracted
+            for _ in range(CHANGES_MAX):
+                batch = self._batch(world_id, message_id)
+                if batch is None or self._read(batch):
+                    break
 
     def read_rest(self, world_id: str, scene_id: str) -> None:
         """Read what was said in a scene after its last reply."""
@@ -119,6 +122,7 @@ class TurnEffects:
 
     def _batch(self, world_id: str, message_id: str) -> Batch | None:
         with self._log.reading() as reader:
+            read_at = reader.head()
             newest = find_story_message(reader, world_id, message_id)
             read = scene_effects(reader, world_id, newest.scene_id)
             said = story_messages(
@@ -136,11 +140,14 @@ class TurnEffects:
                 break
             unread.insert(0, one)
         told = tuple(one for one in unread if one.counts and not one.hidden)
+        if not told:
+            return None
         first = len(said) - len(unread)
         before = tuple(one for one in said[max(0, first - BEFORE) : first] if one.counts)
-        return Batch(world_id, newest.scene_id, newest, told or (newest,), before)
+        return Batch(world_id, newest.scene_id, newest, told, before, read_at)
 
-    def _read(self, batch: Batch) -> None:
+    def _read(self, batch: Batch) -> bool:
+        """Read messages; whether that is recorded. Not so if one was changed meanwhile."""
         world = self._world(batch.world_id)
         problem, groups = "", _groups(batch)
         asked = self._readings.available
@@ -150,11 +157,13 @@ class TurnEffects:
             except ModelFailed as failure:
                 problem = f"{failure}. {failure.hint}"
         root = self._record_root(world, batch, groups, problem, asked=asked)
-        if root is not None:
-            self._follow_up(batch, groups, root.position)
-            if self._is_of_this_branch(batch):
-                with suppress(Rejected):  # the player was quicker
-                    self._go_on(batch, root)
+        if root is None:
+            return False
+        self._follow_up(batch, groups, root.position)
+        if self._is_of_this_branch(batch):
+            with suppress(Rejected):  # the player was quicker
+                self._go_on(batch, root)
+        return True
 
     def _is_of_this_branch(self, batch: Batch) -> bool:
         """Whether the reply was given on the current branch.
@@ -182,7 +191,7 @@ class TurnEffects:
             tuple(one.message_id for one in batch.messages),
         )
         if problem:
-            failed = f.RecordFailedExtraction(*where, problem, batch.because)
+            failed = f.RecordFailedExtraction(*where, problem, batch.because, batch.read_at)
             receipt = self._bus.do(failed, by=ENGINE)
             return Root(receipt.position) if receipt.facts else None
         public = _public(world, groups)
@@ -195,6 +204,7 @@ class TurnEffects:
             reading.scene_over.strip(),
             self._interjects(world, batch, reading, asked=asked),
             _proposed_witnesses(world, batch, reading),
+            batch.read_at,
         )
         receipt = self._bus.do(effects, by=ENGINE)
         root = Root(receipt.position, effects.scene_over, effects.interjects)

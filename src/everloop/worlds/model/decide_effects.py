@@ -1,4 +1,4 @@
-"""Deciders of reading turns. `asking.known` is whether the same version was read already."""
+"""Deciders of reading turns. `asking.known` is whether a reading is of no use any more."""
 
 from everloop.log import DecisionContext, Draft
 from everloop.worlds.model import effect_commands as c
@@ -13,7 +13,7 @@ SIGNIFICANCE_MAX = 3
 def record_effects(
     known: World | None, command: c.RecordEffects, asking: DecisionContext
 ) -> list[Draft]:
-    """Record that messages were read; a version is read once."""
+    """Record that messages were read; a version is read once, as it is now."""
     require_world(known, command.world_id, asking)
     if asking.known:
         return []

@@ -1,4 +1,7 @@
-"""Commands about reading a turn for what follows from it. `because` are the messages it read."""
+"""Commands about reading a turn for what follows from it. `because` are the messages it read.
+
+`read_at` is the newest position when they were read: what was changed since must be read again.
+"""
 
 from everloop.log import Command
 from everloop.worlds.model.effect_events import ProposedWitnesses
@@ -18,6 +21,7 @@ class RecordEffects(Command, frozen=True):
     scene_over: str = ""
     interjects: str = ""
     proposed_witnesses: tuple[ProposedWitnesses, ...] = ()
+    read_at: int | None = None
 
 
 class RecordFailedExtraction(Command, frozen=True):
@@ -30,6 +34,7 @@ class RecordFailedExtraction(Command, frozen=True):
     messages: tuple[str, ...]
     reason: str
     because: tuple[int, ...]
+    read_at: int | None = None
 
 
 class RecordRefusedEffects(Command, frozen=True):
