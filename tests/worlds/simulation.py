@@ -35,6 +35,8 @@ from everloop.worlds import (
 )
 
 CODE = re.compile(r"\b[a-z]+-\d+\b")
+GUESTS = ("Cleo", "Dan")
+PEOPLE = ("Robin", "Ada", "Ben", *GUESTS)
 CAFE, PIER = Place("cafe", "The café"), Place("pier", "The pier")
 
 
@@ -62,8 +64,8 @@ class EchoingModel:
                 "plots": [{"title": words, "change": "opened", "summary": words}] if found else [],
                 "feelings": [
                     {"source": one, "target": other, "affinity": len(found) % 5, "why": words}
-                    for one in ("Ada", "Ben")
-                    for other in ("Robin", "Ada", "Ben")
+                    for one in PEOPLE[1:]
+                    for other in PEOPLE
                     if one != other
                 ],
             }
@@ -73,7 +75,7 @@ class EchoingModel:
                 "learned": [words] if found else [],
                 "relationships": [
                     {"target": name, "summary": words, "facts": [words] if found else []}
-                    for name in ("Robin", "Ada", "Ben")
+                    for name in PEOPLE
                 ],
             }
         elif "text" in properties:

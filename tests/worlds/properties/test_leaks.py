@@ -1,26 +1,35 @@
 """Leaks: over random play, no prompt has a code word that its speaker did not witness."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from tests.worlds.simulation import Simulation, codes, simulation
+from tests.worlds.simulation import GUESTS, Simulation, codes, simulation
 
 from everloop.app import USER
 from everloop.testing.seeded_random import SeededRandom
 from everloop.worlds import (
     NARRATOR,
     ChangePresence,
+    CharacterSheet,
     CorrectWitnesses,
+    JoinCast,
+    LeaveCast,
     LoreEntry,
     PlanEvent,
     SetLoreEntry,
     SummariseScene,
     TimeSkip,
     find_story_message,
+    world_stream,
 )
+from everloop.worlds.exchange.model.commands import ImportedMessage, ImportMessages
 
 TURNS, SOAKED_TURNS = 60, 20_000
 RESTART = 400  # turns of one world, in the long run
+
+
+Known = dict[str, set[str]]  # code word to its witnesses
 
 
 class Play:
@@ -28,12 +37,16 @@ class Play:
 
     def __init__(self, sim: Simulation, seed: int) -> None:
         self.sim, self.dice = sim, SeededRandom(seed)
-        self.known: dict[str, set[str]] = {}  # code word to its witnesses
-        self.corrected: list[tuple[int, str, set[str]]] = []  # after so many lines; what held
+        self.known: Known = {}
         self.said: list[str] = []
+        self.moments: dict[str, tuple[Known, Known]] = {}  # what held before and after a line
+        self.courses: dict[str, tuple[Known, list[str]]] = {}  # by branch that was left
+        self.everyone = {sim.ada: "Ada", sim.ben: "Ben"}
+        for name in GUESTS:
+            self.everyone[sim.worlds.author(CharacterSheet(name, "A guest."), USER)] = name
         self.count = 0
 
-    def code(self, witnesses: tuple[str, ...]) -> str:
+    def code(self, witnesses: Iterable[str]) -> str:
         self.count += 1
         word = f"{self.dice.choice(('zephyr', 'quartz', 'cobalt', 'amber'))}-{self.count:05}"
         self.known[word] = set(witnesses)
@@ -45,25 +58,24 @@ class Play:
         return scene.present if scene else ()
 
     def step(self) -> None:
+        """Something happens, some things more often than others."""
+        ways = (
+            (0.42, self.talk),
+            (0.56, self.whisper),
+            (0.66, self.move),
+            (0.72, self.meet_again),
+            (0.78, self.secret),
+            (0.82, self.skip),
+            (0.87, self.correct),
+            (0.91, self.bring_in),
+            (0.94, self.change_cast),
+            (0.97, self.go_back),
+            (1.0, self.switch),
+        )
         roll = self.dice.random()
-        if roll < 0.45:
-            self.talk()
-        elif roll < 0.6:
-            self.whisper()
-        elif roll < 0.72:
-            self.move()
-        elif roll < 0.78:
-            self.sim.next_scene(self.some(), self.dice.choice(("cafe", "cafe")))
-        elif roll < 0.84:
-            self.secret()
-        elif roll < 0.88:
-            self.sim.worlds.skip_time(self.sim.id, TimeSkip(600), USER)
-            self.sim.read()
+        next(way for upto, way in ways if roll < upto)()
+        if self.sim.world.scene is None:
             self.sim.next_scene(self.some())
-        elif roll < 0.94:
-            self.correct()
-        else:
-            self.undo()
         self.sim.read()
 
     def some(self) -> tuple[str, ...]:
@@ -71,23 +83,60 @@ class Play:
         chosen = tuple(who for who in people if self.dice.random() < 0.7)
         return chosen or people
 
+    def said_now(self, message_id: str, before: Known) -> None:
+        self.said.append(message_id)
+        self.moments[message_id] = (before, dict(self.known))
+
     def talk(self) -> None:
-        who = self.dice.choice(self.present)
-        self.said.append(self.sim.say(f"I think of {self.code(self.present)} now.", who))
+        who, before = self.dice.choice(self.present), dict(self.known)
+        text = f"I think of {self.code(self.present)} now."
+        self.said_now(self.sim.say(text, who), before)
         others = [each for each in self.present if each != "you"]
         if others:
-            speaker = self.dice.choice(others)
-            word = self.code(self.present)
-            self.said.append(self.sim.reply(speaker, f'"Ah, {word}," she said.'))
+            speaker, before = self.dice.choice(others), dict(self.known)
+            text = f'"Ah, {self.code(self.present)}," she said.'
+            self.said_now(self.sim.reply(speaker, text), before)
 
     def whisper(self) -> None:
-        who = self.dice.choice(self.present)
-        to = self.dice.choice(self.present)
-        pair = tuple({who, to})
-        self.said.append(self.sim.say(f"Between us: {self.code(pair)} it is.", who, pair))
+        who, to = self.dice.choice(self.present), self.dice.choice(self.present)
+        pair, before = tuple({who: 0, to: 0}), dict(self.known)
+        self.said_now(self.sim.say(f"Between us: {self.code(pair)} it is.", who, pair), before)
+
+    def bring_in(self) -> None:
+        """A line of an imported chat, with two versions, heard by some and maybe hidden."""
+        who, heard, before = self.dice.choice(self.present), self.some_present(), dict(self.known)
+        hidden, message_id = self.dice.happens(0.3), self.sim.new_id("i")
+        texts = (
+            f"Long ago it was {self.code(() if hidden else heard)}.",
+            f"Never was it {self.code(())}.",
+        )
+        line = ImportedMessage(message_id, who, texts[0], heard, versions=texts, hidden=hidden)
+        self.sim.engine.do(ImportMessages(self.sim.id, (line,)), by=USER)
+        self.said_now(message_id, before)
+
+    def some_present(self) -> tuple[str, ...]:
+        return tuple(who for who in self.present if self.dice.happens(0.7)) or self.present
 
     def move(self) -> None:
         self.sim.do(ChangePresence(self.sim.id, self.some()))
+
+    def meet_again(self) -> None:
+        self.sim.next_scene(self.some(), "cafe")
+
+    def skip(self) -> None:
+        self.sim.worlds.skip_time(self.sim.id, TimeSkip(600), USER)
+        self.sim.read()
+        self.sim.next_scene(self.some())
+
+    def change_cast(self) -> None:
+        """A character leaves the story, and another one joins it or comes back."""
+        leaves = self.dice.choice(sorted(self.sim.world.cast))
+        self.sim.do(LeaveCast(self.sim.id, leaves, self.sim.new_id("s")))
+        self.sim.read()
+        world = self.sim.world
+        joins = self.dice.choice([who for who in self.everyone if who not in world.cast])
+        met = f"They met over {self.code((*world.people, joins))}."
+        self.sim.do(JoinCast(self.sim.id, joins, self.everyone[joins], met))
 
     def secret(self) -> None:
         """Lore and plans that only some know."""
@@ -113,28 +162,42 @@ class Play:
             return
         self.sim.worlds.correct_witnesses(CorrectWitnesses(self.sim.id, message_id, kept), USER)
         for word in codes(message.text):
-            self.corrected.append((len(self.said), word, self.known[word]))
             self.known[word] = set(kept)
         self.sim.read(everything=True)
 
-    def undo(self) -> None:
-        """Go back before a recent line; what was said and corrected since is undone."""
+    def go_back(self) -> None:
+        """Go back before a recent line or to just after it; the story so far stays on a branch."""
         if len(self.said) < 4:
             return
         at = self.dice.choice(range(len(self.said) - 3, len(self.said)))
-        while self.corrected and self.corrected[-1][0] > at:
-            _, word, before = self.corrected.pop()
-            self.known[word] = before
-        with self.sim.engine.reading() as reader:
-            for message_id in self.said[at:]:
-                found = find_story_message(reader, self.sim.id, message_id)
-                for word in codes(found.text):
-                    self.known[word] = set()
-        self.sim.worlds.rewind(self.sim.id, self.said[at], USER)
-        del self.said[at:]
+        before, after = self.moments[self.said[at]]
+        self.leave()
+        if self.dice.happens(0.5):
+            self.sim.worlds.rewind(self.sim.id, self.said[at], USER)
+            self.known, self.said = dict(before), self.said[:at]
+        else:
+            self.sim.worlds.branch_after(self.sim.id, self.said[at], USER)
+            self.known, self.said = dict(after), self.said[: at + 1]
         self.sim.read(everything=True)
-        if self.sim.world.scene is None:
-            self.sim.next_scene(self.some())
+
+    def leave(self) -> None:
+        """Note what holds on the branch that is left now."""
+        self.courses[self.branch] = (self.known, self.said)
+
+    def switch(self) -> None:
+        """Go on with the story on a branch that was left."""
+        others = sorted(self.courses.keys() - {self.branch})
+        if not others:
+            return
+        self.leave()
+        branch = self.dice.choice(others)
+        self.known, self.said = self.courses[branch]
+        self.sim.worlds.switch_branch(self.sim.id, branch, USER)
+        self.sim.read(everything=True)
+
+    @property
+    def branch(self) -> str:
+        return self.sim.engine.log.branches.current_branch_of(world_stream(self.sim.id)).name
 
     def leaks(self) -> list[str]:
         found: list[str] = []
@@ -160,7 +223,7 @@ class Play:
             seen = [
                 one
                 for one in recent
-                if scene and one.scene_id == scene.scene_id and one.reaches(who)
+                if scene and one.scene_id == scene.scene_id and one.reaches(who) and not one.hidden
             ]
             total += len(seen)
             lost += sum(not codes(one.text) <= codes(text) for one in seen)
