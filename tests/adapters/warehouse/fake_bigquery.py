@@ -130,8 +130,10 @@ class FakeBigQuery:
                 made = json.loads(body)
                 made.setdefault("location", "US")
                 return self.datasets.setdefault(made["datasetReference"]["datasetId"], made)
-            case "GET", [project, "datasets", dataset, "tables", name]:
-                return self._found(self.tables, f"{project}.{dataset}.{name}")
+            case "GET" | "PATCH", [project, "datasets", dataset, "tables", name]:
+                found = self._found(self.tables, f"{project}.{dataset}.{name}")
+                found.update(json.loads(body or b"{}"))
+                return found
             case "POST", [project, "datasets", dataset, "tables"]:
                 return self._create(project, dataset, json.loads(body))
             case "GET", [_, "jobs", name]:
@@ -149,6 +151,8 @@ class FakeBigQuery:
     def _create(self, project: str, dataset: str, made: dict[str, Any]) -> dict[str, Any]:
         name = f"{project}.{dataset}.{made['tableReference']['tableId']}"
         self._found(self.datasets, dataset)
+        if "view" in made:
+            return self.tables.setdefault(name, {**made, "type": "VIEW"})
         self.births += 1
         made["creationTime"] = str(1_790_000_000_000 + self.births)
         columns = ", ".join(f"`{column['name']}`" for column in made["schema"]["fields"])
@@ -276,6 +280,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._serve()
 
     def do_POST(self) -> None:
+        self._serve()
+
+    def do_PATCH(self) -> None:
         self._serve()
 
     def do_PUT(self) -> None:

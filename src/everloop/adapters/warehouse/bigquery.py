@@ -26,6 +26,7 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud import bigquery
 
 from everloop.adapters.warehouse.bigquery_errors import translate_error, translate_errors
+from everloop.adapters.warehouse.bigquery_views import MARK, view_statements
 from everloop.errors import RESTORE_HINT, Conflict, Corrupt, Invalid
 from everloop.log import Record
 from everloop.log.model.record import decode_positions, from_microseconds
@@ -123,6 +124,32 @@ class BigQueryTable:
             if not failure and (newest := self.end().position) >= first:
                 return newest
         raise AssertionError  # unreachable: `count` is endless
+
+    def refresh_views(self) -> None:
+        """Create the readable views over the table, or bring them to the form of this version.
+
+        Raises:
+            Conflict: something that is not ours has the name of one.
+        """
+        table = self._table
+        dataset = f"{table.project}.{table.dataset_id}"
+        for name, statement in view_statements(dataset, table.table_id).items():
+            with translate_errors(f"creating the view {name}"):
+                self._refresh_view(f"{dataset}.{name}", statement)
+
+    def _refresh_view(self, name: str, statement: str) -> None:
+        try:
+            found = self._client.get_table(name, retry=self._retry)
+        except google.NotFound:
+            view: Any = bigquery.Table(name)
+            view.view_query, view.description = statement, MARK
+            self._client.create_table(view, exists_ok=True, retry=self._retry)
+            return
+        if found.description != MARK:
+            raise Conflict(f"{name!r} exists and is not a view of ours", hint=REFILL_HINT)
+        if found.view_query != statement:
+            found.view_query = statement
+            self._client.update_table(found, ["view_query"], retry=self._retry)
 
     def _job(self, first: int, attempt: int, lines: bytes) -> tuple[Any, bool]:
         """The load job for the rows from a position, and whether we started it."""

@@ -77,6 +77,9 @@ class ParquetFolder:
                 end = batch[-1].position
         return end
 
+    def refresh_views(self) -> None:
+        """A folder keeps no views; `docs/warehouse.md` has their SQL for DuckDB."""
+
     def _erase(self, path: Path, positions: list[int]) -> int:
         table = self._read(path)
         chosen = _compute.is_in(table.column("position"), value_set=pa.array(positions, pa.int64()))

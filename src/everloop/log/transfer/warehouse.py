@@ -90,6 +90,10 @@ class Warehouse(Protocol):
         """
         ...
 
+    def refresh_views(self) -> None:
+        """Create or update the readable views over the table, where the warehouse keeps any."""
+        ...
+
 
 class SyncResult(NamedTuple):
     """The result of a run: records added, payloads erased, and where the copy now ends."""
@@ -107,6 +111,7 @@ class WarehouseSync:
         self._warehouse = warehouse
         self._limits = limits
         self._after: int | None = None  # where the copy ends, if known
+        self._has_views = False
 
     def catch_up(self, progress: Progress | None = None) -> SyncResult:
         """Copy the records that the warehouse does not have yet.
@@ -124,6 +129,9 @@ class WarehouseSync:
             if progress:
                 progress(min(after, head), head)
         self._after = after
+        if not self._has_views:  # after the rows: what is wrong with a view delays no row
+            self._warehouse.refresh_views()
+            self._has_views = True
         return SyncResult(after - start, erased, after)
 
     def _begin(self) -> int:
