@@ -6,8 +6,10 @@ the schemas in `schemas/`, from their own projects; `schemas/README.md` says fro
 
 import importlib
 import json
+import re
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ DEPLOY = ROOT / "deploy"
 SCHEMAS = Path(__file__).parent / "schemas"
 KUSTOMIZED = ("single", "cluster", "tunnel", "workers")
 KUBECTL = shutil.which("kubectl")
+DOCKER = shutil.which("docker")
 RELEASE = "1.32"  # of Kubernetes, whose schemas are used
 
 
@@ -92,6 +95,32 @@ def test_compose_accepts_the_file_and_what_it_builds_from_exists() -> None:
             assert (DEPLOY / build["context"] / build["dockerfile"]).is_file()
         for watched in service.get("develop", {}).get("watch", ()):
             assert (DEPLOY / watched["path"]).exists()
+
+
+def test_docker_compose_itself_accepts_the_file_with_every_profile() -> None:
+    if DOCKER is None or _docker("compose", "version").returncode:
+        pytest.skip("no docker compose here")
+    path = DEPLOY / "compose.yaml"
+    told = _docker("compose", "--file", str(path), "--profile", "*", "config")
+    assert told.returncode == 0, told.stderr
+    services = _documents(path)[0]["services"]
+    assert set(yaml.safe_load(told.stdout)["services"]) == set(services)
+
+
+def _docker(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run the client; it asks no daemon for this."""
+    command = [DOCKER or "docker", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - fixed commands
+
+
+def test_the_image_has_the_library_of_every_part_that_a_setting_switches_on() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    (installed,) = re.findall(r"\.whl\)\[(.+)\]", (DEPLOY / "Containerfile").read_text())
+    (app,) = re.findall(r"\[(.+)\]", extras["app"][0])
+    brought = {*installed.split(","), *app.split(",")}
+    assert set(extras) - brought == {"hub", "local"}  # models that are downloaded, or large
 
 
 @pytest.mark.promise("P-REACH-5")
