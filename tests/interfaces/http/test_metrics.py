@@ -47,6 +47,24 @@ def test_requests_facts_and_model_calls_are_counted(observed: Served) -> None:
 
 
 @pytest.mark.promise("P-REACH-6")
+def test_turns_appends_recall_and_jobs_are_measured_without_what_was_written(
+    observed: Served,
+) -> None:
+    line = f'{{"role": "user", "text": "{CANARY} again.", "at": "2026-02-01T10:00:00Z"}}\n'
+    with observed.client() as client:
+        send_and_wait(client, f"Where is {CANARY}?")
+        client.get("/api/recall", params={"query": CANARY}).raise_for_status()
+        sent = client.post("/api/imports", params={"name": f"{CANARY}.jsonl"}, content=line)
+        sent.raise_for_status()
+    told = _metrics(observed)
+    measured = set(
+        re.findall(r'everloop_operation_duration_seconds_count{.*operation="(.+?)"', told)
+    )
+    assert measured == {"turn", "log.append", "memory.recall", "job"}
+    assert CANARY.lower() not in told.lower()
+
+
+@pytest.mark.promise("P-REACH-6")
 def test_nothing_private_is_in_the_metrics(observed: Served) -> None:
     with observed.client() as client:
         send_and_wait(client, f"Where is {CANARY}?")

@@ -90,7 +90,7 @@ def _use_everything(server: Served) -> list[str]:
         send_and_wait(client, f"Where is {CANARY}?")
         send_and_wait(client, f"And {CANARY}, again?")
         client.post("/api/memories", json={"text": f"{CANARY} is warm.", "title": CANARY})
-        client.get("/api/recall", params={"q": CANARY})
+        client.get("/api/recall", params={"query": CANARY})
         client.get(f"/api/memories/{CANARY}")
         client.get(f"/{CANARY}", headers={"x-request-id": CANARY, "user-agent": CANARY})
         client.post("/api/imports", params={"name": f"{CANARY}.jsonl"}, content=LINE.encode())

@@ -6,7 +6,8 @@ names of tasks, purposes and models. No text, id or address of a user is a label
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from opentelemetry.exporter.prometheus import PrometheusMetricReader
@@ -16,10 +17,27 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from everloop.background.health import TaskHealth
 from everloop.log import Log, Record, fact_of
+from everloop.tracing import Span
 from everloop.usage.events import ModelCalled
 
 Health = Callable[[], Sequence[TaskHealth]]
 Finish = Callable[[str, str, int], None]
+LABELS = frozenset({"error", "kind", "method", "model", "outcome", "purpose", "route", "status"})
+MEASURED_ELSEWHERE = frozenset({"http.request", "model.call"})  # have a histogram of their own here
+
+
+class OperationDurations:
+    """A histogram of how long operations took, by name and by what is in `LABELS`."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._histogram = meter.create_histogram(
+            "everloop.operation.duration", "s", "How long operations took, by name."
+        )
+
+    def record(self, span: Span, duration_s: float) -> None:
+        """Add an operation that ended."""
+        labels = {name: str(value) for name, value in span.attributes.items() if name in LABELS}
+        self._histogram.record(duration_s, {"operation": span.name, **labels})
 
 
 class Metrics:
@@ -49,7 +67,22 @@ class Metrics:
         self._cost = meter.create_counter(
             "everloop.model.cost", description="Known cost of model calls in US dollars."
         )
+        self._operations = OperationDurations(meter)
         observe_log(meter, log, health)
+
+    @contextmanager
+    def watch(self, span: Span) -> Generator[None]:
+        """Measure a span when it ends."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.note(span, time.perf_counter() - began)
+
+    def note(self, span: Span, duration_s: float) -> None:
+        """Measure an operation that ended just now."""
+        if span.name not in MEASURED_ELSEWHERE:
+            self._operations.record(span, duration_s)
 
     def begin_request(self) -> Finish:
         """Start measuring a request; call what is returned with method, route and status."""

@@ -19,11 +19,10 @@ from opentelemetry.trace import Span as OtelSpan
 from opentelemetry.trace import Status, StatusCode
 
 from everloop import __version__
-from everloop.adapters.observability.metrics import Health, observe_log
+from everloop.adapters.observability.metrics import Health, OperationDurations, observe_log
 from everloop.log import Log
 from everloop.tracing import Span
 
-LABELS = frozenset({"error", "kind", "method", "model", "outcome", "purpose", "route", "status"})
 NANO = 1_000_000_000
 
 
@@ -47,9 +46,7 @@ class Telemetry:
         self._metrics = MeterProvider([reader], resource=about, shutdown_on_exit=False)
         self._tracer = self._traces.get_tracer("everloop", __version__)
         meter = self._metrics.get_meter("everloop", __version__)
-        self._durations = meter.create_histogram(
-            "everloop.operation.duration", "s", "How long operations took, by name."
-        )
+        self._durations = OperationDurations(meter)
         observe_log(meter, log, health)
 
     @contextmanager
@@ -78,5 +75,4 @@ class Telemetry:
         recorded.set_attributes(span.attributes)
         if "error" in span.attributes:
             recorded.set_status(Status(StatusCode.ERROR))
-        labels = {name: str(value) for name, value in span.attributes.items() if name in LABELS}
-        self._durations.record(duration_s, {"operation": span.name, **labels})
+        self._durations.record(span, duration_s)

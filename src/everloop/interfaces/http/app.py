@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from everloop import __version__
 from everloop.interfaces.http.dependencies import Dependencies
 from everloop.interfaces.http.errors import register_error_handlers
-from everloop.interfaces.http.metrics import with_metrics
+from everloop.interfaces.http.metrics import open_metrics, with_metrics
 from everloop.interfaces.http.mounts import MountedApp, mount_route
 from everloop.interfaces.http.routes import (
     automation,
@@ -107,13 +107,14 @@ def build_application(
     )
     broadcast = broadcast or Broadcast(running.engine.log, running.turns.live)
     deps = Dependencies(running, chosen, broadcast)
+    metrics = open_metrics(running)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
             for annex in annexes:
                 await stack.enter_async_context(annex.lifespan())
-            stack.enter_context(watching(running))
+            stack.enter_context(watching(running, *([metrics] if metrics else [])))
             broadcast.start(deps.is_authorised)
             stack.callback(broadcast.close)
             yield
@@ -142,4 +143,6 @@ def build_application(
     for annex in annexes:
         app.router.routes.append(mount_route(annex, broadcast))
     add_page_route(app, find_build())
-    return with_tracing(with_metrics(SecurityMiddleware(app, chosen, deps), running), running)
+    guarded = SecurityMiddleware(app, chosen, deps)
+    measured = with_metrics(guarded, metrics, running.settings.observe.metrics_key)
+    return with_tracing(measured, running)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from everloop.interfaces.http.security.middleware import AsgiApp, Receive, Scope, Send
 from everloop.services import Services
+from everloop.tracing import Watcher
 
 METRICS_PATH = "/metrics"
 UNKNOWN_ROUTE = "other"  # pages, files and refusals; a path could have anything in it
@@ -22,8 +23,8 @@ class Finish(Protocol):
         ...
 
 
-class RequestMetrics(Protocol):
-    """What measures requests and writes the metrics."""
+class ServerMetrics(Watcher, Protocol):
+    """What measures requests and spans, and writes the metrics."""
 
     def begin_request(self) -> Finish:
         """Start measuring a request."""
@@ -41,7 +42,7 @@ class MetricsApp:
     ours, so the rules for browsers do not apply to this path.
     """
 
-    def __init__(self, app: AsgiApp, metrics: RequestMetrics, token: str) -> None:
+    def __init__(self, app: AsgiApp, metrics: ServerMetrics, token: str) -> None:
         self._app, self._metrics = app, metrics
         self._expected = f"Bearer {token}".encode()
 
@@ -80,16 +81,20 @@ class MetricsApp:
             finish(method, getattr(scope.get("route"), "path", UNKNOWN_ROUTE), status)
 
 
-def with_metrics(app: AsgiApp, running: Services) -> AsgiApp:
-    """The application with `/metrics`, if the settings have a token and the extra is installed."""
-    token = running.settings.observe.metrics_key
-    if not token:
-        return app
+def open_metrics(running: Services) -> ServerMetrics | None:
+    """The metrics, if the settings have a token and the extra is installed."""
+    if not running.settings.observe.metrics_key:
+        return None
     try:
         from everloop.adapters import Metrics  # noqa: PLC0415 - the `observe` extra
     except ModuleNotFoundError:  # `everloop doctor` says so
-        return app
-    return MetricsApp(app, Metrics(running.engine.log, running.supervisor.health), token)
+        return None
+    return Metrics(running.engine.log, running.supervisor.health)
+
+
+def with_metrics(app: AsgiApp, metrics: ServerMetrics | None, token: str) -> AsgiApp:
+    """The application with `/metrics`, if there are any."""
+    return MetricsApp(app, metrics, token) if metrics else app
 
 
 async def _send(send: Send, status: int, body: bytes, header: tuple[bytes, bytes]) -> None:

@@ -60,9 +60,9 @@ def with_tracing(app: AsgiApp, running: Services) -> AsgiApp:
 
 
 @contextmanager
-def watching(running: Services) -> Generator[None]:
+def watching(running: Services, *others: Watcher) -> Generator[None]:
     """Watch spans as the settings say; what is not installed, `everloop doctor` names."""
-    observe, watchers = running.settings.observe, list[Watcher]()
+    observe, watchers = running.settings.observe, [*others]
     logs = JsonLogs() if observe.logs == "json" else None
     telemetry = None
     if logs:
