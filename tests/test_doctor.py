@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from everloop.adapters.machine_checks import SystemMachine
@@ -17,11 +18,13 @@ from everloop.errors import ModelFailed, Unavailable
 from everloop.log.model.facts import NoteWritten
 from everloop.memory.settings import MemorySettings
 from everloop.model_settings import ModelSettings
-from everloop.settings import Settings
+from everloop.settings import load
 from everloop.testing.deterministic import DeterministicWorld
 from everloop.thread.model.commands import HOME
 from everloop.thread.service import OutgoingMessage, ThreadService
 from everloop.turns.tool_servers import ToolHealth, ToolServer
+
+ROOT = Path(__file__).parents[1]
 
 
 @dataclass
@@ -93,6 +96,7 @@ class DoctorSetup:
     store: str = ""
     models: ModelSettings = field(default_factory=ModelSettings)
     memory: MemorySettings = field(default_factory=MemorySettings)
+    variables: dict[str, str] = field(default_factory=dict[str, str])
 
     def find(self, topic: str) -> Finding:
         """The first finding on a topic."""
@@ -100,8 +104,11 @@ class DoctorSetup:
 
     def all(self, topic: str) -> list[Finding]:
         """All findings on a topic."""
-        settings = Settings(
-            home=str(self.home), store=self.store, models=self.models, memory=self.memory
+        settings = msgspec.structs.replace(
+            load(self.variables, home=str(self.home)),
+            store=self.store,
+            models=self.models,
+            memory=self.memory,
         )
         examined = Doctor(settings, "local", self.machine, self.stage.world).run_checks()
         return [one for one in examined.findings if one.topic == topic]
@@ -326,6 +333,7 @@ def test_without_a_server_background_tasks_wait(doctor_setup: DoctorSetup) -> No
     doctor_setup.note()
     finding = doctor_setup.find("background")
     assert (finding.verdict, "no server is running" in finding.words) == ("absent", True)
+    assert "everloop service install" in finding.next_step
 
 
 def test_the_health_of_background_tasks_is_shown(doctor_setup: DoctorSetup) -> None:
@@ -339,3 +347,57 @@ def test_the_health_of_background_tasks_is_shown(doctor_setup: DoctorSetup) -> N
     assert finding.verdict == "attention"
     assert (finding.words, finding.next_step) == ("summaries: the model is away", "Start Ollama.")
     file.close()
+
+
+@pytest.mark.parametrize(
+    "topic", ["metrics", "traces", "Kubernetes", "telephone", "GitHub", "warehouse"]
+)
+def test_a_part_that_is_not_configured_is_off_and_names_its_page(
+    doctor_setup: DoctorSetup, topic: str
+) -> None:
+    finding = doctor_setup.find(topic)
+    assert finding.verdict == "absent"
+    page = finding.next_step.partition(" ")[0]
+    assert (ROOT / page).is_file()
+
+
+@pytest.mark.parametrize(
+    ("topic", "variable", "value", "module", "extra"),
+    [
+        (
+            "metrics",
+            "OBSERVE_METRICS_KEY",
+            "k" * 32,
+            "opentelemetry.exporter.prometheus",
+            "observe",
+        ),
+        (
+            *("traces", "OBSERVE_OTLP_ENDPOINT", "http://127.0.0.1:4318"),
+            *("opentelemetry.exporter.otlp.proto.http", "observe"),
+        ),
+        ("warehouse", "SINK_BIGQUERY", "my-project.everloop", "google.cloud.bigquery", "bigquery"),
+    ],
+)
+def test_a_part_without_its_library_names_the_install_command(
+    doctor_setup: DoctorSetup, topic: str, variable: str, value: str, module: str, extra: str
+) -> None:
+    doctor_setup.variables = {f"EVERLOOP_{variable}": value}
+    finding = doctor_setup.find(topic)
+    assert finding.verdict == "attention"
+    assert finding.next_step == f"pip install 'everloop[{extra}]'"
+    doctor_setup.machine.modules.add(module)
+    assert doctor_setup.find(topic).verdict == "fine"
+
+
+def test_what_kubernetes_jobs_lack_is_named_step_by_step(
+    doctor_setup: DoctorSetup, tmp_path: Path
+) -> None:
+    doctor_setup.variables = {"EVERLOOP_WORKERS_KUBERNETES_NAMESPACE": "everloop-workers"}
+    assert doctor_setup.find("Kubernetes").next_step == "pip install 'everloop[kubernetes]'"
+    doctor_setup.machine.modules.add("kubernetes")
+    assert "kubeconfig" in doctor_setup.find("Kubernetes").next_step
+    config = tmp_path / "kubeconfig"
+    doctor_setup.variables["EVERLOOP_WORKERS_KUBERNETES_KUBECONFIG"] = str(config)
+    assert "there is no file" in doctor_setup.find("Kubernetes").words
+    config.touch()
+    assert doctor_setup.find("Kubernetes").verdict == "fine"

@@ -20,7 +20,6 @@ from everloop.adapters.runners.sandbox import sandbox_problem
 from everloop.app import Engine
 from everloop.background.health import SUFFIX as HEALTH
 from everloop.background.health import read_health
-from everloop.doctor.github import check_github
 from everloop.doctor.health import (
     Finding,
     age_words,
@@ -31,7 +30,7 @@ from everloop.doctor.health import (
     check_upkeep,
     recent_outcomes,
 )
-from everloop.doctor.voice_checks import voice_finding
+from everloop.doctor.optional_parts import check_optional_parts
 from everloop.errors import EverloopError
 from everloop.log.integrity.verify import verify_log
 from everloop.log.model.record import from_microseconds
@@ -138,7 +137,7 @@ class Doctor:
             self._log,
             self._backups,
             self._background,
-            self._outside,
+            self._optional_parts,
             self._programs,
             self._agents,
             self._models,
@@ -229,49 +228,8 @@ class Doctor:
         tasks = [task for one in read_health(path.with_suffix(HEALTH)) for task in one.tasks]
         yield from check_tasks(tasks)
 
-    def _outside(self) -> Iterator[Finding]:
-        """What operators see, and copies for queries: off until they are configured."""
-        if not self._settings.observe.metrics_key:
-            words = "off; a token in `observe.metrics_key` switches `/metrics` on"
-            yield Finding("metrics", "absent", words, "docs/observe.md explains how")
-        elif not self._machine.module("opentelemetry.exporter.prometheus"):
-            words = "a token is set, but the library for it is not installed"
-            yield Finding("metrics", "attention", words, "pip install 'everloop[observe]'")
-        else:
-            yield Finding("metrics", "fine", "served at /metrics")
-        yield self._traces()
-        yield from self._cluster()
-        yield voice_finding(self._settings, self._machine.module)
-        yield check_github(self._settings.github)
-        if not self._settings.sink.bigquery:
-            yield Finding("warehouse", "absent", "no copy in BigQuery; `sink.bigquery` names one")
-        elif not self._machine.module("google.cloud.bigquery"):
-            words = "sink.bigquery is set, but the library for it is not installed"
-            yield Finding("warehouse", "attention", words, "pip install 'everloop[bigquery]'")
-        else:
-            yield Finding("warehouse", "fine", f"copied to {self._settings.sink.bigquery}")
-
-    def _traces(self) -> Finding:
-        observe = self._settings.observe
-        logs = "JSON logs are on" if observe.logs == "json" else "JSON logs are off"
-        if not observe.otlp_endpoint:
-            words = f"off; `observe.otlp_endpoint` names a collector; {logs}"
-            return Finding("traces", "absent", words, "docs/observe.md explains how")
-        if not self._machine.module("opentelemetry.exporter.otlp.proto.http"):
-            words = "a collector is set, but the library for it is not installed"
-            return Finding("traces", "attention", words, "pip install 'everloop[observe]'")
-        return Finding("traces", "fine", f"sent to {observe.otlp_endpoint}; {logs}")
-
-    def _cluster(self) -> Iterator[Finding]:
-        chosen = self._settings.workers.kubernetes
-        if not chosen.namespace:
-            words = "off; `workers.kubernetes.namespace` lets workers run as Jobs"
-            yield Finding("Kubernetes", "absent", words)
-        elif not self._machine.module("kubernetes"):
-            words = "a namespace is set, but the client for it is not installed"
-            yield Finding("Kubernetes", "attention", words, "pip install 'everloop[kubernetes]'")
-        else:
-            yield Finding("Kubernetes", "fine", f"Jobs in {chosen.namespace}, of {chosen.image}")
+    def _optional_parts(self) -> Iterator[Finding]:
+        yield from check_optional_parts(self._settings, self._machine.module)
 
     def _postgres(self) -> Iterator[Finding]:
         yield self._server

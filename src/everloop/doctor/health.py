@@ -28,6 +28,7 @@ OLD_BACKUP = timedelta(days=7)
 RECENT = timedelta(days=1)  # model errors older than this are history
 STOPPED = "it was stopped"  # by a person; no failure of a model
 NO_SERVER = "no server is running; tasks wait for one"
+START = "everloop serve; or, to keep it running: everloop service install"
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -78,7 +79,7 @@ def check_running(
 def check_tasks(tasks: Sequence[TaskHealth]) -> Iterator[Finding]:
     """Check background tasks, as the processes that run them publish their health."""
     if not tasks:
-        yield Finding("background", "absent", NO_SERVER)
+        yield Finding("background", "absent", NO_SERVER, START)
         return
     failing = [task for task in tasks if task.state == "failing"]
     for task in failing:
