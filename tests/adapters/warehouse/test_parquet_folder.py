@@ -89,10 +89,14 @@ def test_the_queries_of_the_page_answer_in_duckdb(tmp_path: Path) -> None:
     wrong = cli.typed("remember", "Anna likes nuts.", "--json").document
     cli.typed("forget", wrong["item_id"], "--yes")
     cli.typed("lessons", "propose", "Ask before you cook", "--body", "Allergies.")
+    cli.typed("grants", "allow", "agent:cli", "*")
+    cli("chat", piped="What is Anna allergic to?")
     assert cli.typed("log", "sink", "parquet", str(tmp_path / "copy")).code == 0
     answers = _run_page(tmp_path / "copy")
-    learned = [row[2] for row in answers[-1]]
-    assert learned == ["Anna is allergic to nuts.", "Ask before you cook"]
+    spent, talked, learned = answers[-3:]
+    assert [row[1] for row in spent] == ["offline"]
+    assert {row[0]: row[2] for row in talked} == {"agent:cli": "1", "offline": "1"}
+    assert [row[2] for row in learned] == ["Anna is allergic to nuts.", "Ask before you cook"]
 
 
 def _run_page(folder: Path) -> list[list[Any]]:
