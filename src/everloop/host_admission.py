@@ -48,13 +48,14 @@ def admit_host(
     """
     with engine.reading() as reader:
         scopes = new_host_scopes(reader)
-        others_wrote = bool(reader.rows(_WRITTEN_BY_OTHERS, (actor, ENGINE)))
+        is_new = by_command and scopes is None and not load_viewer(reader, actor).scopes
+        others_wrote = is_new and bool(reader.rows(_WRITTEN_BY_OTHERS, (actor, ENGINE)))
     if scopes is None and doors.admit_hosts != "all":
         engine.do(GrantAudience(NEW_HOSTS, ()), by=Context(actor=ENGINE))
         return False
     if doors.admit_hosts != "all" or scopes == ():
         return False
-    if scopes is None and by_command and others_wrote:
+    if others_wrote:
         return False
     receipt = engine.do(GrantAudience(actor, scopes or EVERY_SCOPE), by=Context(actor=ENGINE))
     return bool(receipt.facts)
