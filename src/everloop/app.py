@@ -75,7 +75,6 @@ from everloop.workers import (
     GitHubService,
     WorkerService,
 )
-from everloop.worlds import WorldService
 from everloop.worlds.character_files import (
     PICTURED,
     all_character_files,
@@ -83,11 +82,11 @@ from everloop.worlds.character_files import (
     character_files_at,
 )
 from everloop.worlds.domain import WORLDS
-from everloop.worlds.exchange.card_import import ExchangePorts
-from everloop.worlds.exchange.service import ExchangeService
 
 if TYPE_CHECKING:
     from everloop.memory.index.vector_index import VectorIndex
+    from everloop.worlds.exchange.service import ExchangeService
+    from everloop.worlds.service import WorldService
 
 T = TypeVar("T")
 
@@ -184,15 +183,22 @@ class Engine:
         return GitHubService(self.log, self, chosen, webhook_secret)
 
     @cached_property
-    def worlds(self) -> WorldService:
+    def worlds(self) -> "WorldService":
         """Stories that are played here, and the library of their characters."""
+        from everloop.worlds.service import WorldService  # noqa: PLC0415 - few commands need it
+
         return WorldService(self.log, self, lambda: self.memory, self._settings.worlds)
 
     @cached_property
-    def exchange(self) -> ExchangeService:
+    def exchange(self) -> "ExchangeService":
         """Import and export of characters, lorebooks, chats and worlds."""
-        ports = ExchangePorts(self.log, self, self.files, self._world.clock)
-        return ExchangeService(ports, self._settings.exchange)
+        from everloop.worlds.exchange import (  # noqa: PLC0415 - few commands need it
+            card_import,
+            service,
+        )
+
+        ports = card_import.ExchangePorts(self.log, self, self.files, self._world.clock)
+        return service.ExchangeService(ports, self._settings.exchange)
 
     @cached_property
     def memory(self) -> MemoryService:

@@ -7,7 +7,16 @@ from pathlib import Path
 
 from tests.interfaces.cli.commandline import CommandLine
 
-NOT_NEEDED = ("asyncio", "ssl", "urllib.request", "numpy.ma", "rich.progress", "fastapi")
+NOT_NEEDED = (
+    "asyncio",
+    "ssl",
+    "urllib.request",
+    "numpy.ma",
+    "rich.progress",
+    "fastapi",
+    "everloop.worlds.service",
+    "everloop.worlds.exchange.service",
+)
 PROGRAMME = """
 import json, sys
 sys.stdin.isatty = lambda: True
@@ -34,7 +43,7 @@ def _loaded(home: Path, question: str) -> tuple[set[str], list[str]]:
     return set(answer["modules"]), answer["time_patterns"]
 
 
-def test_a_question_loads_no_event_loop_and_no_network(everloop: CommandLine) -> None:
+def test_a_question_loads_no_event_loop_no_network_and_no_stories(everloop: CommandLine) -> None:
     assert everloop.typed("remember", "The blue key opens the shed").code == 0
     modules, time_patterns = _loaded(everloop.home, "the blue key")
     assert not modules & set(NOT_NEEDED)
