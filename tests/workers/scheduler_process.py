@@ -31,7 +31,7 @@ from everloop.workers import (
     Launch,
     Machine,
     Parsed,
-    Place,
+    PreparedWorkspace,
     ProcessExit,
     Task,
     TaskScheduler,
@@ -48,7 +48,7 @@ class AskingRunner:
     def __init__(self, effects: Path) -> None:
         self._effects = effects
 
-    def launch(self, task: Task, place: Place, folder: Path) -> Launch:
+    def launch(self, task: Task, place: PreparedWorkspace, folder: Path) -> Launch:
         """The agent with its order; every second one holds its call open."""
         order = {
             "brief": task.spec.brief,

@@ -12,7 +12,7 @@ from everloop.workers import (
     KubernetesSettings,
     Launch,
     Parsed,
-    Place,
+    PreparedWorkspace,
     ProcessExit,
     Task,
 )
@@ -35,7 +35,7 @@ class KubernetesRunner:
         self._settings = settings
         self._command = CommandRunner()
 
-    def launch(self, task: Task, place: Place, folder: Path) -> Launch:
+    def launch(self, task: Task, place: PreparedWorkspace, folder: Path) -> Launch:
         """The container's command. It inherits nothing of this machine.
 
         Raises:
@@ -82,10 +82,10 @@ class KubernetesRunner:
 class PodWorkspaces:
     """The folder inside each pod, which is gone with it."""
 
-    def prepare(self, task: Task) -> Place:
+    def prepare(self, task: Task) -> PreparedWorkspace:
         """The folder inside the pod."""
         del task
-        return Place(WORKSPACE)
+        return PreparedWorkspace(WORKSPACE)
 
     def diff(self, task: Task) -> str:
         """Nothing: the folder is not here."""

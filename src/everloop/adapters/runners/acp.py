@@ -26,7 +26,15 @@ from everloop.adapters.runners.agent_records import (
 from everloop.adapters.runners.environment import scrubbed_environment
 from everloop.adapters.runners.sandbox import SandboxNeeds, git_folder, hosts_of, in_sandbox
 from everloop.errors import RunnerFailed
-from everloop.workers import AgentSettings, Conclusion, Launch, Parsed, Place, ProcessExit, Task
+from everloop.workers import (
+    AgentSettings,
+    Conclusion,
+    Launch,
+    Parsed,
+    PreparedWorkspace,
+    ProcessExit,
+    Task,
+)
 
 PLANNING = (
     "Make a plan for this task first. Change nothing yet, and run nothing that changes anything."
@@ -53,7 +61,7 @@ class AcpRunner:
             words and importlib.util.find_spec("acp") is not None and shutil.which(words[0])
         )
 
-    def launch(self, task: Task, place: Place, folder: Path) -> Launch:
+    def launch(self, task: Task, place: PreparedWorkspace, folder: Path) -> Launch:
         """The host process with its order.
 
         Raises:
@@ -129,7 +137,7 @@ class AcpRunner:
     def _order(
         self,
         task: Task,
-        place: Place,
+        place: PreparedWorkspace,
         agent: Path,
         command: tuple[str, ...],
     ) -> dict[str, Any]:

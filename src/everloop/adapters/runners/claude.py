@@ -26,7 +26,15 @@ from everloop.adapters.runners.agent_records import (
 from everloop.adapters.runners.environment import scrubbed_environment
 from everloop.adapters.runners.sandbox import SandboxNeeds, git_folder, hosts_of, in_sandbox
 from everloop.errors import RunnerFailed
-from everloop.workers import CLAUDE_HOSTS, Conclusion, Launch, Parsed, Place, ProcessExit, Task
+from everloop.workers import (
+    CLAUDE_HOSTS,
+    Conclusion,
+    Launch,
+    Parsed,
+    PreparedWorkspace,
+    ProcessExit,
+    Task,
+)
 
 QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -63,7 +71,7 @@ class ClaudeRunner:
         """Whether claude-agent-sdk is there, which brings the CLI."""
         return importlib.util.find_spec("claude_agent_sdk") is not None
 
-    def launch(self, task: Task, place: Place, folder: Path) -> Launch:
+    def launch(self, task: Task, place: PreparedWorkspace, folder: Path) -> Launch:
         """The host process with its order.
 
         Raises:
@@ -120,7 +128,7 @@ class ClaudeRunner:
         return {**found, "CLAUDE_CONFIG_DIR": own}
 
     def _order(
-        self, task: Task, place: Place, agent: Path, environment: dict[str, str]
+        self, task: Task, place: PreparedWorkspace, agent: Path, environment: dict[str, str]
     ) -> dict[str, Any]:
         left = max(0.01, task.spec.limits.cost_usd - task.cost_usd)
         return {

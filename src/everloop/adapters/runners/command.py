@@ -9,7 +9,7 @@ from everloop.workers import (
     Conclusion,
     Launch,
     Parsed,
-    Place,
+    PreparedWorkspace,
     ProcessExit,
     Task,
     TranscriptEntry,
@@ -24,7 +24,7 @@ class CommandRunner:
     name = "command"
     is_installed = True
 
-    def launch(self, task: Task, place: Place, folder: Path) -> Launch:
+    def launch(self, task: Task, place: PreparedWorkspace, folder: Path) -> Launch:
         """The task's command, or its check, in its workspace."""
         argv = task.spec.check if task.step == "check" else task.spec.command
         limits = task.spec.limits

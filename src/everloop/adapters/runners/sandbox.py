@@ -17,7 +17,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from everloop.errors import Invalid
-from everloop.workers import Place, Task
+from everloop.workers import PreparedWorkspace, Task
 
 READ_ONLY = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt")
 NAMES = "/run/systemd/resolve"  # where many systems keep how names are looked up
@@ -47,7 +47,7 @@ def sandbox_problem() -> str:
     return "" if ran.returncode == 0 else f"bubblewrap is not allowed here: {ran.stderr.strip()}"
 
 
-def git_folder(place: Place) -> tuple[Path, ...]:
+def git_folder(place: PreparedWorkspace) -> tuple[Path, ...]:
     """Where git keeps the repository of a worktree, so that a worker can look at its history."""
     return (Path(place.repository),) if place.repository else ()
 

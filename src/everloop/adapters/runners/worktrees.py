@@ -22,7 +22,7 @@ from everloop.errors import Conflict, Invalid, NotFound, RunnerFailed
 from everloop.workers import (
     PROTECTED_PATHS,
     CheckFiles,
-    Place,
+    PreparedWorkspace,
     Task,
     compare_check_files,
     script_of,
@@ -76,7 +76,7 @@ class TaskWorkspaces:
         self._folder, self._protected = folder, tuple(protected)
         self._check_files_max = check_files_max
 
-    def prepare(self, task: Task) -> Place:
+    def prepare(self, task: Task) -> PreparedWorkspace:
         """The workspace of a task; a worktree is made from its base once.
 
         Raises:
@@ -97,21 +97,21 @@ class TaskWorkspaces:
             return CheckFiles()
         return compare_check_files(before, self._check_files(task, self._prepare(task)))
 
-    def _check_files(self, task: Task, place: Place) -> dict[str, str] | None:
+    def _check_files(self, task: Task, place: PreparedWorkspace) -> dict[str, str] | None:
         patterns = (*self._protected, *script_of(task.spec.check))
         return digest_check_files(Path(place.path), patterns, self._check_files_max)
 
-    def _prepare(self, task: Task) -> Place:
+    def _prepare(self, task: Task) -> PreparedWorkspace:
         asked = task.spec.workspace
         if asked.kind == "scratch":
             path = self._path(task)
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return Place(str(path))
+            return PreparedWorkspace(str(path))
         source = Path(asked.path).expanduser()
         if not source.is_dir():
             raise Invalid(f"there is no folder {asked.path!r}", hint="Name an existing one.")
         if asked.kind == "folder":
-            return Place(str(source.resolve()))
+            return PreparedWorkspace(str(source.resolve()))
         return self._worktree(task, source)
 
     def diff(self, task: Task) -> str:
@@ -176,12 +176,12 @@ class TaskWorkspaces:
         commit = _in_worktree(path, "rev-parse", "HEAD").strip()
         return CommittedWork(branch, commit, self._fork_point(path))
 
-    def _worktree(self, task: Task, source: Path) -> Place:
+    def _worktree(self, task: Task, source: Path) -> PreparedWorkspace:
         path = self._path(task)
         branch = branch_name(task)
         if (path / ".git").exists():
             current = _in_worktree(path, "symbolic-ref", "--short", "HEAD").strip()
-            return Place(str(path), current or branch, _common_folder(source))
+            return PreparedWorkspace(str(path), current or branch, _common_folder(source))
         commit = _commit_of(source, task.spec.workspace.base or "HEAD")
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = ("worktree", "add", "-b", branch, str(path), commit)
@@ -192,7 +192,7 @@ class TaskWorkspaces:
         _beside(path, "base").write_text(commit)
         gitdir = (path / ".git").read_text().removeprefix("gitdir:").strip()
         _beside(path, "gitdir").write_text(gitdir)
-        return Place(str(path), branch, str(Path(gitdir).parents[1].resolve()))
+        return PreparedWorkspace(str(path), branch, str(Path(gitdir).parents[1].resolve()))
 
     def _fork_point(self, path: Path) -> str:
         return _beside(path, "base").read_text().strip()

@@ -93,7 +93,7 @@ class Processes(Protocol):
         ...
 
 
-class Place(msgspec.Struct, frozen=True):
+class PreparedWorkspace(msgspec.Struct, frozen=True):
     """A prepared workspace. `repository` is where git keeps it: to be read, not written."""
 
     path: str
@@ -104,7 +104,7 @@ class Place(msgspec.Struct, frozen=True):
 class Workspaces(Protocol):
     """Prepares, compares and disposes of the folders in which tasks work."""
 
-    def prepare(self, task: Task) -> Place:
+    def prepare(self, task: Task) -> PreparedWorkspace:
         """The workspace of a task, made if it is not there yet.
 
         Raises:
@@ -200,7 +200,7 @@ class Runner(Protocol):
         """Whether this machine has what it needs to start."""
         ...
 
-    def launch(self, task: Task, place: Place, folder: Path) -> Launch:
+    def launch(self, task: Task, place: PreparedWorkspace, folder: Path) -> Launch:
         """The process that does the current step of a task.
 
         Raises:
