@@ -40,7 +40,7 @@ dev: setup web/node_modules/.package-lock.json  ## The engine and the web pages 
 	$(call say,"the engine and the pages: open the link below")
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python web/dev.py $(DEV)
 
-api: web/node_modules/.package-lock.json  ## Write the web pages' typed client anew, from the engine's own description
+api: web/node_modules/.package-lock.json  ## Write the web pages' typed client again, from the engine's own description
 	$(call say,"web/openapi.json and its types")
 	@$(BIN)/python web/openapi.py
 	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent api
@@ -128,7 +128,7 @@ cover: setup  ## Run the tests and show which lines and branches they miss
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
-docs: setup  ## Write the generated reference pages anew
+docs: setup  ## Write the generated reference pages again
 	$(call say,"$(DOCS)")
 	@$(DOCS)
 
@@ -149,7 +149,7 @@ LOCKED_EXTRAS = $(shell $(BIN)/python -c 'import tomllib; print(*(f"--extra {nam
 	for name in tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"] \
 	if name not in ("hub", "local")))')
 
-lock: $(VENV)/.uv $(VENV)/.dependencies  ## Pin the dependencies anew (UPGRADE=1: to the newest)
+lock: $(VENV)/.uv $(VENV)/.dependencies  ## Pin the dependencies again (UPGRADE=1: to the newest)
 	$(call say,"requirements/uv.lock.txt")
 	@cp requirements/uv.lock.txt requirements/.uv.lock.txt
 	@echo uv | $(COMPILE) --output-file requirements/.uv.lock.txt -

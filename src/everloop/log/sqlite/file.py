@@ -80,7 +80,7 @@ class LogFile:
             ) from problem
         try:
             db = apsw.Connection(str(self.path), vfs=self._vfs)
-            # Without it, SQLite with STAT4 prepares every cached statement anew for each binding.
+            # Without it, SQLite with STAT4 prepares every cached statement again for each binding.
             db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         except apsw.Error as problem:
             raise translate_sqlite_error(problem, self.path) from problem

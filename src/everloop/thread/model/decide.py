@@ -242,7 +242,7 @@ def stop_turn(
 def truncate_answer(
     known: Conversation | None, command: c.TruncateAnswer, asking: DecisionContext
 ) -> list[Draft]:
-    """Keep what was heard of an answer. One that has ended is retracted and recorded anew.
+    """Keep what was heard of an answer. One that has ended is retracted and recorded again.
 
     The new record derives from the retraction: taking that back gives the whole answer back.
     `asking.known` is the answer as it is recorded, if it has ended.

@@ -23,7 +23,7 @@ def begin_attempt(
 ) -> list[Draft]:
     """Claim the next step; a no-op if it was claimed, or its time has not come.
 
-    A task that moves from a lost machine begins anew: the agent's session and the workspace were
+    A task that moves from a lost machine starts over: the agent's session and the workspace were
     there. A check of work that was there is not possible any more.
     """
     task = require_task(known, command.task_id)

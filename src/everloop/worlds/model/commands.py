@@ -109,7 +109,7 @@ class LeaveCast(Command, frozen=True):
 
 
 class DefinePlace(Command, frozen=True):
-    """Add a place, or describe it anew."""
+    """Add a place, or change its description."""
 
     world_id: str
     place: Place
@@ -205,7 +205,7 @@ class ShiftEdge(Command, frozen=True):
 
 
 class RewriteEdge(Command, frozen=True):
-    """Sum up a relationship anew, from one side."""
+    """Summarise a relationship again, from one side."""
 
     world_id: str
     source: str
@@ -216,7 +216,7 @@ class RewriteEdge(Command, frozen=True):
 
 
 class RewriteGroup(Command, frozen=True):
-    """Sum up anew what the three are to each other."""
+    """Summarise again what the three are to each other."""
 
     world_id: str
     summary: str

@@ -113,7 +113,7 @@ def _step(change: int) -> int:
 def rewrite_edge(
     known: World | None, command: c.RewriteEdge, asking: DecisionContext
 ) -> list[Draft]:
-    """Sum up a relationship anew, from one side."""
+    """Summarise a relationship again, from one side."""
     world = require_world(known, command.world_id, asking)
     _check_pair(world, command.source, command.target)
     facts = tuple(dict.fromkeys(require_line(each, "a fact") for each in command.facts))
@@ -130,7 +130,7 @@ def rewrite_edge(
 def rewrite_group(
     known: World | None, command: c.RewriteGroup, asking: DecisionContext
 ) -> list[Draft]:
-    """Sum up anew what the three are to each other."""
+    """Summarise again what the three are to each other."""
     world = require_world(known, command.world_id, asking)
     if len(world.cast) < 2:  # the player and two characters make a group
         raise Conflict("two people are no group", hint="Use the edges between them.")

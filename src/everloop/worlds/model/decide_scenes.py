@@ -183,7 +183,7 @@ def leave_cast(known: World | None, command: c.LeaveCast, asking: DecisionContex
 def define_place(
     known: World | None, command: c.DefinePlace, asking: DecisionContext
 ) -> list[Draft]:
-    """Add a place, or describe it anew."""
+    """Add a place, or change its description."""
     world, place = require_world(known, command.world_id, asking), command.place
     require_line(place.place_id, "a place's id", NAME_MAX)
     require_line(place.name, "a place's name", NAME_MAX)

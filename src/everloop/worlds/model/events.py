@@ -124,7 +124,7 @@ class CastLeft(Event, frozen=True):
 
 @event("worlds.place_defined")
 class PlaceDefined(Event, frozen=True):
-    """A place was added, or described anew."""
+    """A place was added, or its description changed."""
 
     world_id: str
     place: Place
@@ -226,7 +226,7 @@ class EdgeShifted(Event, frozen=True):
 
 @event("worlds.edge_rewritten")
 class EdgeRewritten(Event, frozen=True):
-    """A relationship was summed up anew, from one side."""
+    """A relationship was summarised again, from one side."""
 
     world_id: str
     source: str
@@ -237,7 +237,7 @@ class EdgeRewritten(Event, frozen=True):
 
 @event("worlds.group_rewritten")
 class GroupRewritten(Event, frozen=True):
-    """What the three are to each other was summed up anew."""
+    """What the three are to each other was summarised again."""
 
     world_id: str
     summary: str

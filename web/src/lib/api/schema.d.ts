@@ -2759,7 +2759,7 @@ export interface paths {
         put?: never;
         /**
          * Change Edge
-         * @description Change what someone feels towards another, or sum it up anew.
+         * @description Change what someone feels towards another, or summarise it again.
          */
         post: operations["change_edge_api_worlds__world_id__edges__source___target__post"];
         delete?: never;
@@ -2838,7 +2838,7 @@ export interface paths {
         get?: never;
         /**
          * Rewrite Group
-         * @description Sum up anew what the three are to each other.
+         * @description Summarise again what the three are to each other.
          */
         put: operations["rewrite_group_api_worlds__world_id__group_put"];
         post?: never;
@@ -3334,7 +3334,7 @@ export interface paths {
         get?: never;
         /**
          * Define Place
-         * @description Add a place, or describe it anew.
+         * @description Add a place, or change its description.
          */
         put: operations["define_place_api_worlds__world_id__places__place_id__put"];
         post?: never;
@@ -6175,7 +6175,7 @@ export interface components {
         };
         /**
          * PlaceIn
-         * @description A place, new or described anew.
+         * @description A place, new or with another description.
          */
         PlaceIn: {
             /**

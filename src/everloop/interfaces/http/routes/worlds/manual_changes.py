@@ -188,7 +188,7 @@ def drop_belonging(world_id: str, who: str, name: str, deps: Deps, by: RemoverDe
 def change_edge(
     world_id: str, source: str, target: str, told: EdgeIn, deps: Deps, by: PlayerDep
 ) -> WorldOut:
-    """Change what someone feels towards another, or sum it up anew."""
+    """Change what someone feels towards another, or summarise it again."""
     if told.affinity or told.trust:
         shift = ShiftEdge(world_id, source, target, told.affinity, told.trust, told.reason)
         carry_out(deps, shift, by, "shift")
@@ -200,7 +200,7 @@ def change_edge(
 
 @router.put("/group")
 def rewrite_group(world_id: str, told: GroupIn, deps: Deps, by: PlayerDep) -> WorldOut:
-    """Sum up anew what the three are to each other."""
+    """Summarise again what the three are to each other."""
     carry_out(deps, RewriteGroup(world_id, told.summary), by)
     return world_out(deps, world_id)
 

@@ -80,7 +80,7 @@ class SlotIn(Body):
 
 
 class PlaceIn(Body):
-    """A place, new or described anew."""
+    """A place, new or with another description."""
 
     name: Name
     description: LongText = ""
@@ -173,7 +173,7 @@ def leave(world_id: str, character_id: str, deps: Deps, by: RemoverDep) -> World
 def define_place(
     world_id: str, place_id: str, place: PlaceIn, deps: Deps, by: PlayerDep
 ) -> WorldOut:
-    """Add a place, or describe it anew."""
+    """Add a place, or change its description."""
     slots = tuple(Slot(one.name, one.capacity, one.blocked) for one in place.slots)
     defined = Place(place_id, place.name, place.description, slots)
     carry_out(deps, DefinePlace(world_id, defined), by)
