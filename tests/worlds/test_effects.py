@@ -56,6 +56,16 @@ def test_a_reading_changes_the_situation(tmp_path: Path) -> None:
         ]
 
 
+def test_rules_rate_what_no_model_reads_and_what_is_pivotal_is_pinned(tmp_path: Path) -> None:
+    with stage(tmp_path, ["Oh no.", "Indeed."]) as play:
+        play.say("My father died on Sunday, Ada.", message_id="m1")
+        play.read(ModelFailed("gone"), ModelFailed("gone"))
+        play.say("The weather is nice today.", message_id="m2")
+        play.read(ModelFailed("gone"), ModelFailed("gone"))
+        rated = [(one.significance, one.pinned) for one in play.worlds.memories.of(play.id)]
+        assert sorted(rated) == [(0, False), (3, True)]
+
+
 def test_another_version_takes_all_effects_back(tmp_path: Path) -> None:
     with stage(tmp_path, ["With pleasure.", "No."]) as play:
         before = play.told(play.ada)

@@ -13,6 +13,7 @@ import msgspec
 from everloop.errors import EverloopError, ModelFailed, Rejected
 from everloop.log import CommandBus, Context, Log
 from everloop.memory.model.commands import RememberItem
+from everloop.memory.significance.rules import rate_by_rules
 from everloop.worlds.effects.apply import effect_commands, later_commands
 from everloop.worlds.effects.names import find_people, find_person
 from everloop.worlds.effects.read import TURN, Readings, turn_text
@@ -330,12 +331,19 @@ def due_events(world: World) -> list[str]:
 
 
 def _groups(batch: Batch) -> list[Group]:
-    """Each distinct set of witnesses, with the messages that all of it witnessed."""
+    """Each distinct set of witnesses, with the messages that all of it witnessed.
+
+    Rules rate them, until a model has read them.
+    """
     sets = dict.fromkeys(tuple(sorted(one.witnesses)) for one in batch.messages)
-    return [
-        Group(each, tuple(one for one in batch.messages if set(each) <= set(one.witnesses)))
-        for each in sets
-    ]
+    return [_group(batch, witnesses) for witnesses in sets]
+
+
+def _group(batch: Batch, witnesses: tuple[str, ...]) -> Group:
+    heard = tuple(one for one in batch.messages if set(witnesses) <= set(one.witnesses))
+    written = [told_text(one.passages) for one in heard if not one.versions]  # by a person
+    significance = max(map(rate_by_rules, written), default=0)
+    return Group(witnesses, heard, TurnReading(significance=significance))
 
 
 def _public(world: World, groups: Sequence[Group]) -> Group | None:
