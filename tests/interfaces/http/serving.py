@@ -180,6 +180,7 @@ def served(
             host="127.0.0.1",
             port=0,
             timeout_graceful_shutdown=5,
+            timeout_keep_alive=600,  # a client that a loaded machine held up reuses its connection
         )
         server = Server(config, broadcast)
         thread = threading.Thread(target=server.run, daemon=True)
