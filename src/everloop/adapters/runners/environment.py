@@ -11,7 +11,6 @@ DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 def scrubbed_environment(task: Task, folder: Path) -> dict[str, str]:
     """A home and a temporary folder of its own, and only the variables that were granted."""
-    check = {"PYTHONPYCACHEPREFIX": str(folder / "tmp" / "pycache")} if task.step == "check" else {}
     granted = (*KEPT, *task.spec.grants.variables)
     inherited = {name: os.environ[name] for name in granted if name in os.environ}
     return {
@@ -27,5 +26,6 @@ def scrubbed_environment(task: Task, folder: Path) -> dict[str, str]:
         "GIT_COMMITTER_NAME": "Everloop worker",
         "GIT_COMMITTER_EMAIL": "worker@everloop.invalid",
         "EVERLOOP_TASK": task.task_id,
-        **check,  # byte code that the worker left is not run instead of the tests
+        # Apart, so that it is in no diff, and a check does not run what the worker left.
+        "PYTHONPYCACHEPREFIX": str(folder / "tmp" / "pycache"),
     }
