@@ -97,6 +97,7 @@ from everloop.workers import (
     TaskSpec,
     WorkerSettings,
     Workspace,
+    check_command,
 )
 from everloop.worlds import (
     NARRATOR_MODEL,
@@ -492,18 +493,21 @@ class Services:
 
     def _propose_task(self, asked: ProposeTaskArguments, turn: TurnRef) -> str:
         """A task that the model of the thread proposes; the user starts it, or not."""
-        place = Workspace("worktree", asked.repository) if asked.repository else Workspace()
+        workers, place = self.engine.workers, Workspace()
+        if asked.repository:
+            place = Workspace("worktree", workers.known_folder(asked.repository))
         spec = TaskSpec(
             " ".join(asked.title.split()),
             asked.brief,
             "claude",
+            check=check_command(asked.check),
             plan_first=asked.plan_first,
             workspace=place,
             limits=self.settings.workers.limits,
             thread_id=turn.stream_id,
         )
         because = (turn.because,)
-        return self.engine.workers.propose(spec, MODEL_CONTEXT, because=because).task.task_id
+        return workers.propose(spec, MODEL_CONTEXT, because=because).task.task_id
 
 
 def with_real_paths(settings: GitHubSettings) -> GitHubSettings:

@@ -125,6 +125,22 @@ def test_a_lesson_proposed_by_the_model_is_pending_and_is_deleted_with_the_quest
         talking.engine.lessons.find("user", lesson_id)
 
 
+def test_a_proposed_task_has_the_check_and_the_repository_that_the_model_named(
+    talking: Parlour,
+) -> None:
+    workers = talking.engine.workers
+    asked = {"title": "Fix it", "brief": "Fix the test.", "check": "pytest -q 'a b'"}
+    _, said = used(talking, "propose_task", repository="/code/Shop", **asked)
+    spec = workers.find(said.removeprefix("Proposed as ").partition(".")[0]).task.spec
+    assert (spec.check, spec.workspace.path) == (("pytest", "-q", "a b"), "/code/Shop")
+    _, said = used(talking, "propose_task", repository="shop", **asked)
+    spec = workers.find(said.removeprefix("Proposed as ").partition(".")[0]).task.spec
+    assert (spec.workspace.kind, spec.workspace.path) == ("worktree", "/code/Shop")
+    with pytest.raises(NotFound, match="my repo") as unknown:
+        workers.known_folder("my repo")
+    assert "Tasks worked in /code/Shop." in unknown.value.hint
+
+
 @pytest.mark.parametrize(
     ("arguments", "noted"),
     [

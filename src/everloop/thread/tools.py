@@ -7,7 +7,7 @@ the model reads.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Event
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 
@@ -59,8 +59,21 @@ class ProposeTaskArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
 
     title: str
     brief: str
-    repository: str = ""
+    repository: Annotated[
+        str,
+        msgspec.Meta(
+            description="Absolute path of the git repository it is about, or its name if a task"
+            " worked there before. Never leave it out for work on code."
+        ),
+    ] = ""
     plan_first: bool = True
+    check: Annotated[
+        str,
+        msgspec.Meta(
+            description="Command that shows whether it is done, such as `pytest -q`. It runs"
+            " afterwards, outside the worker."
+        ),
+    ] = ""
 
 
 class ExternalTools(Protocol):

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         TaskSpec,
         Workspace,
         WorkspaceKind,
+        check_command,
         network_reach,
     )
     from everloop.workers.model.state import Reply, Task, Verdict
@@ -176,6 +177,7 @@ __all__ = [
     "Workspace",
     "WorkspaceKind",
     "Workspaces",
+    "check_command",
     "claim_and_verdict",
     "compare_check_files",
     "describe_check_files",

@@ -180,6 +180,25 @@ class WorkerService:
         paths = (one.task.spec.workspace.path for one in newest)
         return list(dict.fromkeys(path for path in paths if path))[:limit]
 
+    def known_folder(self, said: str) -> str:
+        """The path of a repository that was named by its path, or by its name alone.
+
+        Raises:
+            NotFound: no newer task worked in one of that name; the hint names those that did.
+        """
+        if said.startswith(("/", "~")):
+            return said
+        recent = self.recent_folders()
+        wanted = said.strip("/ ").casefold()
+        for path in recent:
+            if path.rstrip("/").rpartition("/")[2].casefold() == wanted:
+                return path
+        known = f"Tasks worked in {', '.join(recent)}. " if recent else ""
+        raise NotFound(
+            f"no task worked in {said!r} before",
+            hint=f"{known}Else ask the user for the absolute path.",
+        )
+
     def transcript(self, task_id: str, after: int = 0) -> list[TranscriptPart]:
         """What a task's attempts showed after a position."""
         with self._log.reading() as reader:

@@ -133,6 +133,7 @@ def test_a_proposal_starts_without_asking_only_by_a_rule_of_the_user(
         {"grants": Grants(network=True), "workspace": Workspace("folder", "/code")},
         {"grants": Grants(sandbox="off"), "workspace": Workspace("folder", "/code")},
         {"runner": "command", "command": ("ls",), "workspace": Workspace("folder", "/code")},
+        {"check": ("sh", "-c", "anything"), "workspace": Workspace("folder", "/code")},
     ],
 )
 def test_a_rule_does_not_start_what_it_does_not_name(work: Rig, more: dict[str, object]) -> None:

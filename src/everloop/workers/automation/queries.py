@@ -37,9 +37,11 @@ def is_news(reader: Reader, task_id: str, kind: str) -> bool:
 def matching_start_rule(reader: Reader, proposer: str, spec: TaskSpec) -> str:
     """The rule by which a proposal starts without asking; empty if there is none.
 
-    What wants more than an isolated folder never matches.
+    What wants more than an isolated folder never matches, nor an agent's task with a check of the
+    proposer's: a check runs without an approval. That of a repository on GitHub is the user's own.
     """
-    if spec.grants != Grants():
+    checks = bool(spec.check) and spec.runner != "command" and not proposer.startswith("github:")
+    if spec.grants != Grants() or checks:
         return ""
     for rule_id, path in reader.rows(_RULES, (proposer, spec.runner)):
         if _is_below(spec.workspace.path, str(path)):

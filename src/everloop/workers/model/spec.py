@@ -1,9 +1,12 @@
 """What a task is to do: brief, runner, workspace, check, limits and grants."""
 
+import shlex
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
+
+from everloop.errors import Invalid
 
 WorkspaceKind = Literal["worktree", "folder", "scratch"]
 Step = Literal["plan", "run", "check"]
@@ -69,6 +72,20 @@ class Grants(msgspec.Struct, frozen=True):
     sandbox: Literal["auto", "required", "off"] = "auto"
     skip_permissions: bool = False
     variables: tuple[str, ...] = ()  # environment variables that are passed on, by name
+
+
+def check_command(line: str) -> tuple[str, ...]:
+    """The words of a check that was given as one line, as a shell reads it.
+
+    Raises:
+        Invalid: a quote is not closed.
+    """
+    try:
+        return tuple(shlex.split(line))
+    except ValueError as problem:
+        raise Invalid(
+            f"the check {line!r} cannot be read: {problem}", hint="Close its quotes."
+        ) from problem
 
 
 NetworkReach = Literal["none", "model", "all"]

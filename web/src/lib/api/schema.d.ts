@@ -8228,6 +8228,8 @@ export interface components {
             changed_at: string;
             /** Check */
             check: string[];
+            /** Check Line */
+            check_line: string;
             /** Claim */
             claim: string;
             /** Command */

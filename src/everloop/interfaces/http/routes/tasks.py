@@ -80,6 +80,7 @@ class WorkerTaskOut(BaseModel):
     command: list[str]
     command_line: str  # as a shell would read it, with invisible characters written out
     check: list[str]
+    check_line: str  # likewise
     workspace: WorkspaceKind
     path: str
     state: str
@@ -465,6 +466,7 @@ def _out(view: TaskView) -> WorkerTaskOut:
         command=list(spec.command),
         command_line=written_out(shlex.join(spec.command)),
         check=list(spec.check),
+        check_line=written_out(shlex.join(spec.check)),
         workspace=spec.workspace.kind,
         path=spec.workspace.path,
         state=task.state,

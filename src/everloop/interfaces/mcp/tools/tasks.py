@@ -12,7 +12,13 @@ from pydantic import BaseModel, Field
 from everloop.errors import Invalid, NotFound
 from everloop.interfaces.mcp.callers import McpContext
 from everloop.interfaces.mcp.tool_context import ToolContext
-from everloop.workers import TaskSpec, TaskView, Workspace, describe_check_files
+from everloop.workers import (
+    TaskSpec,
+    TaskView,
+    Workspace,
+    check_command,
+    describe_check_files,
+)
 
 LOOK_S = 0.2
 ENDED = ("done", "failed", "cancelled", "uncertain", "dismissed", "review")
@@ -39,7 +45,7 @@ class TaskTools:
     def __init__(self, room: ToolContext) -> None:
         self._room = room
 
-    def propose_task(
+    def propose_task(  # noqa: PLR0913 - a tool's arguments are its form
         self,
         title: Annotated[
             str, Field(description="The task in one line.", min_length=1, max_length=200)
@@ -57,9 +63,12 @@ class TaskTools:
         runner: Annotated[
             Literal["claude"], Field(description="The agent that does it.")
         ] = "claude",
+        check: Annotated[
+            str, Field(description="Command that shows whether it is done, such as `pytest -q`.")
+        ] = "",
     ) -> TaskLine:
         """Propose a task for a background worker. The user decides whether it starts."""
-        self._room.check_length(title, brief)
+        self._room.check_length(title, brief, check)
         by = self._room.callers.caller_context(ctx)
         workers = self._room.engine.workers
         place = Workspace("worktree", repository) if repository else Workspace()
@@ -67,6 +76,7 @@ class TaskTools:
             " ".join(title.split()),
             brief,
             runner,
+            check=check_command(check),
             plan_first=plan_first,
             workspace=place,
             limits=workers.settings.limits,

@@ -22,6 +22,7 @@ from everloop.workers import (
     TaskView,
     Workspace,
     WorkspaceKind,
+    check_command,
     describe_check_files,
 )
 
@@ -187,7 +188,7 @@ def _spec(args: Namespace, limits: TaskLimits) -> TaskSpec:
         brief,
         "command" if command and not in_cluster else args.runner,
         command,
-        tuple(shlex.split(args.check)) if args.check else (),
+        check_command(args.check),
         args.plan,
         workspace=Workspace(
             kind, str(Path(where).expanduser().resolve()) if where else "", args.base
