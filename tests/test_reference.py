@@ -12,6 +12,7 @@ from everloop.interfaces.cli.parsing.command_table import COMMANDS
 from everloop.settings import describe_settings
 
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
+WALKED = re.compile(r"`([a-z_]+(?:/[a-z_]+)+)(?:\.(?:\w+\.)*(\w+))?`")
 LINK = re.compile(r"(?:\]\(|src=\"|srcset=\")([^)\"#\s]*)")
 
 
@@ -60,3 +61,22 @@ def _targets(page: Path) -> list[str]:
     """The files that a page links to."""
     found = LINK.findall(page.read_text())
     return [target for target in found if target and "://" not in target]
+
+
+def test_every_step_of_the_walks_is_in_the_code() -> None:
+    page = (FOLDER.parent / "ARCHITECTURE.md").read_text()
+    walks = page[page.index("## Four walks") : page.index("## Invariants")]
+    source = FOLDER.parent / "src" / "everloop"
+    found = {str(path.relative_to(source).with_suffix("")): path for path in source.rglob("*")}
+    steps: list[tuple[str, str]] = WALKED.findall(walks)
+    assert len(steps) > 30
+    assert [step for step in steps if not _is_in_the_code(step[0], step[1], found)] == []
+
+
+def _is_in_the_code(module: str, name: str, found: dict[str, Path]) -> bool:
+    """Whether a module or folder of this name is there, with this function or class."""
+    paths = [path for place, path in found.items() if place.endswith(module)]
+    if not name:
+        return bool(paths)
+    defined = re.compile(rf"(?:def|class) {name}\b")
+    return any(path.is_file() and defined.search(path.read_text()) for path in paths)
