@@ -34,13 +34,15 @@ DONE = "[data-role=assistant][data-state=done]"
 
 
 def say(page: Page, text: str) -> str:
-    """Send a message; the text of its answer."""
-    answers = page.locator(DONE)
-    before = answers.count()
+    """Send a message; the text of its answer. Messages far above are not rendered: never count."""
+    rows = page.locator("article.message")
+    before = str(rows.last.get_attribute("data-message")) if rows.count() else ""
     page.get_by_label("Write a message").fill(text)
     page.get_by_role("button", name="Send", exact=True).click()
-    expect(answers).to_have_count(before + 1)
-    return answers.last.locator(".prose").inner_text()
+    expect(rows.last).not_to_have_attribute("data-message", before)
+    expect(rows.last).to_have_attribute("data-role", "assistant")
+    expect(rows.last).to_have_attribute("data-state", "done")
+    return rows.last.locator(".prose").inner_text()
 
 
 def connect(page: Page, address: str) -> None:
@@ -99,6 +101,18 @@ def test_the_starter_is_kept_and_its_memory_can_be_undone(
         expect(page.locator(DONE)).to_contain_text("Noted.")
         expect(page.locator("[data-built-in-banner]")).to_have_count(0)
         screenshot(page, "journey-undone")
+
+
+def test_the_page_follows_the_newest_answer(tmp_path: Path, visit: Visit) -> None:
+    reply = Reply(pieces=(ANSWER, f"\n\n> {STATEMENT}"), thoughts=("The person asks ", "of a key."))
+    with fake_service(reply) as model, server_process(tmp_path / "empty", ALONE) as server:
+        page = visit(f"{server.url}/#pair={server.code}")
+        for text in (STATEMENT, QUESTION, "Who won the cup?", "Anna is allergic to nuts."):
+            say(page, text)
+        connect(page, model.url)
+        for text in (QUESTION, "And the other key?", "And the third?"):
+            assert ANSWER in say(page, text)
+            expect(page.locator(DONE).last).to_be_in_viewport(ratio=0.9)
 
 
 def test_an_answer_can_be_asked_again_with_another_model(
