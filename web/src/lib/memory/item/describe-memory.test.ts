@@ -12,5 +12,6 @@ test('a memory is described in one sentence', () => {
 	expect(describeMemory(item({ retired: true }), now)).toMatch(/archived, so answers no longer use it\.$/);
 	expect(describeMemory(item({ contradicts: ['mem-2'] }), now)).toMatch(/another memory contradicts it\.$/);
 	expect(describeMemory(item({ kind: 'summary', author: 'engine' }), now)).toMatch(/^Everloop summarised this/);
+	expect(describeMemory(item({ author: 'agent:thread' }), now)).toMatch(/^Everloop saved this/);
 	expect(describeMemory(item({ holds_until: '2026-03-02T00:00:00Z' }), now)).toContain('it has expired');
 });

@@ -6,9 +6,15 @@ type Item = Schema<'ItemOut'>;
 
 const VERBS: Record<string, string> = { message: 'said this', quote: 'said this', summary: 'summarised this' };
 
+/** The name of who recorded something. In your conversations, models act as `agent:thread`. */
+export function authorName(actor: string): string {
+	if (actor === 'user') return 'You';
+	return actor === 'agent:thread' || actor === 'engine' ? 'Everloop' : actor;
+}
+
 /** Who recorded it and when. */
 function describeSource(item: Item): string {
-	const who = item.author === 'user' ? 'You' : item.kind === 'summary' ? 'Everloop' : item.author;
+	const who = authorName(item.kind === 'summary' && item.author !== 'user' ? 'engine' : item.author);
 	const verb = item.learned_via === 'imported' ? 'imported this' : (VERBS[item.kind] ?? 'saved this');
 	return `${who} ${verb} on ${formatDate(item.happened_at)}`;
 }
