@@ -145,3 +145,18 @@ def test_the_page_can_be_installed(tmp_path: Path, visit: Visit) -> None:
         assert kept == set()
         manifest = browser.send("Page.getAppManifest")
         assert manifest["errors"] == []
+
+
+def test_a_file_that_is_attached_without_a_connection_is_not_promised(
+    tmp_path: Path, visit: Visit
+) -> None:
+    with start_server(tmp_path) as server:
+        page = visit(server.link())
+        expect(page.get_by_label("Write a message")).to_be_visible()
+        page.context.set_offline(True)
+        picture = Path("web/static/icon-192.png")
+        page.locator("input[data-from=files]").set_input_files(picture)
+        alert = page.get_by_role("alert")
+        expect(alert).to_contain_text("icon-192.png is not attached")
+        expect(alert).to_contain_text("Attach it again when you are back online.")
+        page.context.set_offline(False)

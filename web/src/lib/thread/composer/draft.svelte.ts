@@ -1,5 +1,5 @@
 /** The message being written: text and attached files. The text survives a reload. */
-import { api, toApiError, unwrap, type ApiError, type Schema } from '$lib/api/client';
+import { api, ApiError, toApiError, unwrap, type Schema } from '$lib/api/client';
 import { readLocal, writeLocal } from '$lib/browser/local-storage';
 import type { Attachment, Message } from '../types';
 
@@ -7,6 +7,12 @@ import type { Attachment, Message } from '../types';
 export type DraftFile = { key: number; name: string; uploaded: Attachment | null; preview: string; problem: string; cut: boolean };
 
 const FILES_MAX = 20;
+
+/** Without a connection a file is not kept, unlike the text: it says so. */
+function attachError(name: string, failure: ApiError): ApiError {
+	if (!failure.unreached) return failure;
+	return new ApiError(`No connection: ${name || 'the picture'} is not attached.`, 'Attach it again when you are back online.', failure.status);
+}
 
 export class Draft {
 	text = $state('');
@@ -91,7 +97,7 @@ export class Draft {
 			this.files = this.files.map((one) => (one.key === key ? { ...one, uploaded, problem, cut } : one));
 		} catch (error) {
 			this.removeFile(key);
-			this.error = toApiError(error);
+			this.error = attachError(file.name, toApiError(error));
 		}
 	}
 }
