@@ -16,6 +16,10 @@ test('an age is told in the unit that fits it', () => {
 	expect(describeFact(check({ name: 'age', count: 0, fact: 'its words are 0.0 h old' }))).toBe('Its text is 0 minutes old.');
 });
 
+test('a status is told in the word of its badge', () => {
+	expect(describeFact(check({ name: 'standing', fact: 'it is pending' }), 'Proposed')).toBe('It is proposed.');
+});
+
 test('a text that is too new says until when to wait, and no code', () => {
 	const violations = [{ code: 'time-floor', message: 'time-floor: age=0s < required=86400s', fact: '', satisfied_by: 'wait until 2026-03-05 09:30 UTC' }];
 	const young = check({ name: 'age', passed: false, count: 0, required: 86_400, ready_at: '2026-03-05T09:30:00', violations });

@@ -15,8 +15,9 @@ export function describeProgress(checks: Check[]): string {
 	return met < checks.length ? `${met} of ${checks.length} requirements met` : 'All requirements met';
 }
 
-/** What a check found, as a sentence. */
-export function describeFact(check: Check): string {
+/** What a check found, as a sentence; `status` is the lesson's, as people read it. */
+export function describeFact(check: Check, status = ''): string {
+	if (check.name === 'standing' && status) return `It is ${status.toLowerCase()}.`;
 	if (check.name === 'age' && check.count !== null) return `Its text is ${describeDuration(check.count)} old.`;
 	return `${capitalize(check.fact)}.`;
 }

@@ -49,6 +49,7 @@ def test_the_gate_shows_what_each_check_found_and_what_would_satisfy_it(
 ) -> None:
     answer = school.typed("gate", "les-1")
     assert "Status: proposed. 7 of 9 requirements met." in answer.out
+    assert "it is proposed" in answer.out  # the same word as in every list
     assert "let the user praise it, or a runner outside the agent try it" in answer.out
     document = school.typed("gate", "les-1", "--json").document
     assert document["open"] is False

@@ -240,7 +240,7 @@ def _gate(screen: Screen, standing: GateResult, heard: SignalHistory, now: datet
     screen.paragraph((lesson.description, BOLD), (f"  {lesson.lesson_id}", DIM))
     status = STATUS_LABELS[lesson.status].lower()
     screen.paragraph(f"Status: {status}. ", met_requirements(standing), ".")
-    draw_checks(screen, standing.checks)
+    draw_checks(screen, standing.lesson.status, standing.checks)
     if heard.signals or heard.verdicts:
         screen.blank_line()
         rows = [*map(_signal, heard.signals), *map(_verdict, heard.verdicts)]
@@ -257,15 +257,16 @@ def met_requirements(standing: GateResult) -> tuple[str, str]:
     return f"{met} of {total} requirements met", WARNING
 
 
-def draw_checks(screen: Screen, checks: Iterable[GateCheck]) -> None:
-    """Print requirements, each with its fact and the next step."""
-    screen.table(("", "", ""), [row for check in checks for row in _check(check)])
+def draw_checks(screen: Screen, status: Status, checks: Iterable[GateCheck]) -> None:
+    """Print requirements of a lesson with this status, each with its fact and the next step."""
+    screen.table(("", "", ""), [row for check in checks for row in _check(check, status)])
 
 
-def _check(check: GateCheck) -> list[tuple[Cell, Cell, Cell]]:
+def _check(check: GateCheck, status: Status) -> list[tuple[Cell, Cell, Cell]]:
     """The rows of a check: what it found, and below it what would satisfy it."""
     mark = styled_text(("✓", GOOD) if check.passed else ("✗", BAD))
-    rows: list[tuple[Cell, Cell, Cell]] = [(mark, check.title, styled_text((check.fact, DIM)))]
+    told = f"it is {STATUS_LABELS[status].lower()}" if check.name == "standing" else check.fact
+    rows: list[tuple[Cell, Cell, Cell]] = [(mark, check.title, styled_text((told, DIM)))]
     for found in check.violations:
         why = "" if found.fact == check.fact else f"{found.fact}: "
         rows.append(("", "", styled_text(("→ ", BAD), f"{why}{found.satisfied_by}")))

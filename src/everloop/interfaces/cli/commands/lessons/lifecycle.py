@@ -132,5 +132,6 @@ def _draw_promotion(screen: Screen, lesson_id: str, refused: GateResult | None) 
         return
     met = met_requirements(refused)
     screen.paragraph(("Not approved yet", BAD), ": ", (lesson_id, NAME), ". ", met, ".")
-    draw_checks(screen, [check for check in refused.checks if not check.passed])
+    unmet = [check for check in refused.checks if not check.passed]
+    draw_checks(screen, refused.lesson.status, unmet)
     screen.advice((f"For details: everloop gate {lesson_id}", DIM))
