@@ -203,6 +203,11 @@ def test_an_error_is_what_the_service_said_without_markup(name: str, status: int
     assert ("key" in problem.hint) == (status == 401)
 
 
+def test_the_sentence_of_a_service_has_no_backticks(name: str) -> None:
+    problem = failure(name, Reply(status=404, error="The model `gpt-9` does not exist"))
+    assert "The model gpt-9 does not exist" in str(problem)
+
+
 def test_retry_after_is_respected(name: str) -> None:
     problem = failure(name, Reply(status=429, headers=(("Retry-After", "7"),)))
     assert isinstance(problem, TransientModelError)

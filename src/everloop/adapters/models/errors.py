@@ -23,8 +23,8 @@ class TransientModelError(ModelFailed):
 
 
 def redact(problem: object, *secrets: str) -> str:
-    """Format an error of a service: short, on one line, API keys redacted."""
-    text = _KEY.sub("…", " ".join(str(problem).split()))
+    """Format an error of a service: short, on one line, no backticks, API keys redacted."""
+    text = _KEY.sub("…", " ".join(str(problem).replace("`", "").split()))
     for secret in filter(None, secrets):
         text = text.replace(secret, "…")
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

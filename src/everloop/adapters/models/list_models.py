@@ -45,7 +45,8 @@ def list_models(service: ModelService, timeout_s: float) -> list[str]:
     try:
         status, answer = _get(service, timeout_s)
     except (OSError, ValueError, http.client.HTTPException) as problem:
-        words = redact(problem, service.key) or type(problem).__name__
+        why = getattr(problem, "strerror", None) or problem  # without the number of the error
+        words = redact(why, service.key) or type(problem).__name__
         raise ModelFailed(
             f"nothing answers at {where}: {words}", hint="Check the address, and that it runs."
         ) from None

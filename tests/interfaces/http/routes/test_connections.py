@@ -66,6 +66,7 @@ def test_a_failed_test_says_what_the_service_said(alone: Served) -> None:
         refused = client.post("/api/models/test", json=wrong)
         assert refused.status_code >= 400
         assert "nothing answers at http://127.0.0.1:9/v1" in refused.json()["error"]
+        assert "Errno" not in refused.json()["error"]
         for address in ("ftp://x", "http://", "http://127.0.0.1:port"):
             body = {"service": "endpoint", "address": address}
             assert client.post("/api/models/test", json=body).status_code == 422
