@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests.workers.rig import Rig, rig
 
+from everloop.adapters.runners.worktrees import TaskWorkspaces
+from everloop.errors import NotFound
 from everloop.workers import Grants, Workspace
 
 NO_SANDBOX = Grants(sandbox="off")
@@ -67,6 +69,15 @@ def test_a_task_works_on_its_own_branch_and_shows_its_diff(work: Rig, repository
     diff = work.engine.workers.diff(name)
     assert "+two" in diff
     assert "new.txt" in diff
+
+
+def test_a_node_without_the_worktree_says_so_and_shows_no_empty_diff(
+    work: Rig, repository: Path, tmp_path: Path
+) -> None:
+    task = work.task(change(work, repository))
+    assert task.state == "review"
+    with pytest.raises(NotFound, match="not on this node"):
+        TaskWorkspaces(tmp_path / "of another node").diff(task)
 
 
 def test_merging_brings_the_work_into_the_repository(work: Rig, repository: Path) -> None:

@@ -115,9 +115,20 @@ class TaskWorkspaces:
         return self._worktree(task, source)
 
     def diff(self, task: Task) -> str:
-        """What a task changed in its worktree since its base, committed or not."""
+        """What a task changed in its worktree since its base, committed or not.
+
+        Raises:
+            NotFound: it waits for review, and its worktree is not here.
+        """
         path = self._path(task)
-        if task.spec.workspace.kind != "worktree" or not (path / ".git").exists():
+        if task.spec.workspace.kind != "worktree":
+            return ""
+        if not (path / ".git").exists():
+            if task.state == "review" and not task.disposition:
+                raise NotFound(
+                    "its worktree is not on this node, so what it changed is not known here",
+                    hint="Look at it on the node that ran it.",
+                )
             return ""
         _in_worktree(path, "add", "--intent-to-add", "--all", "--", ".", *_without_inner(path))
         words = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
