@@ -9,6 +9,7 @@ from everloop.app import USER, Engine
 from everloop.errors import Conflict, NotFound
 from everloop.log import Context
 from everloop.log.integrity.rebuild import rebuild_projections
+from everloop.worlds.browse.relationships import relationship_history
 from everloop.worlds.model import commands as c
 from everloop.worlds.model.values import CharacterSheet, Place
 from everloop.worlds.queries import (
@@ -82,6 +83,15 @@ def test_a_world_opens_with_a_character_in_its_first_scene(play: Play) -> None:
         assert [one.sheet.name for one in list_characters(reader)] == ["Ada"]
     with pytest.raises(NotFound):
         play.service.world("elsewhere")
+
+
+def test_how_they_met_lies_before_the_first_scene(play: Play) -> None:
+    opening = Opening("Noon", "Robin", "2026-05-01T12:00", CAFE, (play.ada,), met="At school.")
+    world_id = play.service.open(opening, USER)
+    with play.engine.reading() as reader:
+        history = relationship_history(reader, world_id)
+    assert [one.number for one in history] == [0, 1]
+    assert history[0].edges[f"{play.ada}>you"].summary == "At school."
 
 
 def test_another_version_takes_back_what_came_of_the_first(play: Play) -> None:

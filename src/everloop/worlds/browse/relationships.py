@@ -22,7 +22,7 @@ class EdgeChange(msgspec.Struct, frozen=True):
 
 
 class RelationshipsThen(msgspec.Struct, frozen=True):
-    """All edges at the end of a scene, and what changed in it."""
+    """All edges at the end of a scene, and what changed in it. Number 0 is before the first."""
 
     scene_id: str
     number: int
@@ -38,9 +38,8 @@ def relationship_history(reader: Reader, world_id: str) -> list[RelationshipsThe
     for one in timeline(reader, world_id, KINDS):
         match one.event:
             case e.SceneOpened(scene_id=scene_id):
-                history.append(
-                    RelationshipsThen(scene_id, len(history) + 1, dict(edges), group, ())
-                )
+                number = history[-1].number + 1 if history else 1
+                history.append(RelationshipsThen(scene_id, number, dict(edges), group, ()))
                 continue
             case e.EdgeShifted() as shift:
                 change = _shift(edges, one.position, shift)
