@@ -61,6 +61,9 @@ def confirm_opening(page: Page, screenshot: Screenshot) -> None:
     )
     sheet.locator("label", has_text="Ben").click()
     sheet.get_by_label("Your name in the story").fill("Robin")
+    expect(sheet.get_by_label("What is going on")).to_have_value(
+        "Robin meets Ada on the quay. The last ferry is late."
+    )
     sheet.get_by_label("Where it begins").fill("The quay")
     sheet.get_by_label("Begin with Ada").uncheck()
     screenshot(page, "world-opening")
