@@ -194,3 +194,12 @@ def test_the_health_check_asks_what_the_server_answers() -> None:
             asked = container[probe]["httpGet"]
             assert asked["path"] == "/api/health"
             assert asked["httpHeaders"] == [{"name": "Host", "value": "localhost"}]
+
+
+def test_images_are_built_from_the_sources_alone() -> None:
+    left_out = set((ROOT / ".dockerignore").read_text().split())
+    assert {".git", ".venv*", "web/node_modules", "src/everloop/web", "deploy"} <= left_out
+    copied = re.findall(
+        r"^COPY (?!--from)(\S+)", (DEPLOY / "Containerfile").read_text(), re.MULTILINE
+    )
+    assert not left_out & set(copied)
