@@ -10,6 +10,7 @@ from everloop.errors import Conflict, NotFound
 from everloop.log import Context
 from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.worlds.browse.relationships import relationship_history
+from everloop.worlds.exchange.model.commands import ImportedMessage, ImportMessages
 from everloop.worlds.model import commands as c
 from everloop.worlds.model.values import CharacterSheet, Place
 from everloop.worlds.queries import (
@@ -143,6 +144,31 @@ def test_a_branch_keeps_what_was_said_up_to_it(play: Play) -> None:
     play.service.branch_after(play.world_id, "m2", USER)
     assert play.texts == ["Coffee?", "With pleasure."]
     assert play.affinity == 0  # what followed from the reply is recorded after it
+
+
+def test_a_branch_begins_as_the_story_up_to_it_reads_now(play: Play) -> None:
+    for number, text in enumerate(("Coffe?", "A secret.", "Sugar?", "Milk?"), 1):
+        play.say(f"m{number}", text)
+    play.service.edit(play.world_id, "m1", "Coffee?", USER)
+    play.service.correct_witnesses(c.CorrectWitnesses(play.world_id, "m2", ("you",)), USER)
+    play.service.hide(play.world_id, "m3", USER)
+    left = play.messages
+    asking = Context(request="try-another-course")
+    assert play.service.branch_after(play.world_id, "m3", asking) == play.service.branch_after(
+        play.world_id, "m3", asking
+    )
+    assert play.messages == left[:3]
+    play.say("m5", "Honey?")
+    assert play.texts == ["Coffee?", "A secret.", "Sugar?", "Honey?"]
+
+
+def test_a_branch_from_a_line_that_came_in_hidden_keeps_it_hidden(play: Play) -> None:
+    line = ImportedMessage("m1", play.ada, "A secret.", ("you",), hidden=True)
+    play.engine.do(ImportMessages(play.world_id, (line,)), by=USER)
+    play.say("m2", "Coffee?")
+    branched = play.service.branch_after(play.world_id, "m1", USER)
+    assert play.messages[0].hidden
+    assert play.engine.log.head == branched  # the branch has the mark; none was made after it
 
 
 def test_edits_hiding_and_witnesses_show_in_the_story(play: Play) -> None:

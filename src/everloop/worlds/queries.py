@@ -178,6 +178,22 @@ def find_story_message(reader: Reader, world_id: str, message_id: str) -> StoryM
     return found[0]
 
 
+def last_mark_and_changes_since(
+    reader: Reader, world_id: str, message: StoryMessage
+) -> tuple[int, list[StoryMessage]]:
+    """Where a message ends with the marks recorded with it, and what up to it was changed since.
+
+    The changed messages are as they stand now.
+    """
+    at = max(message.position, message.chosen_at)
+    later = reader.rows(_MESSAGES_SINCE, (world_id, at))
+    own = {position for position, message_id in later if message_id == message.message_id}
+    while at + 1 in own:
+        at += 1
+    named = dict.fromkeys(message_id for position, message_id in later if position > at)
+    return at, [one for one in _messages(reader, list(named)) if one.position <= at]
+
+
 def timeline(
     reader: Reader, world_id: str, kinds: Sequence[str] = (), *, after: int = 0
 ) -> list[TimelineEntry]:
@@ -364,6 +380,10 @@ _NEWEST = f"{_BEGAN} ORDER BY m.position DESC LIMIT :limit"
 _NEWEST_IN_SCENE = f"{_BEGAN} AND m.scene_id = :scene ORDER BY m.position DESC LIMIT :limit"
 _IN_WORLD = f"""
 SELECT 1 FROM world_messages m WHERE m.message_id = ? AND +m.world_id = ? AND {visible("m")} LIMIT 1
+"""  # noqa: S608 - our own conditions
+_MESSAGES_SINCE = f"""
+SELECT m.position, m.message_id FROM world_messages m
+WHERE m.world_id = ? AND m.position > ? AND {visible("m")} ORDER BY m.position
 """  # noqa: S608 - our own conditions
 _FACTS_OF_MESSAGES = f"""
 SELECT {_FACT} FROM json_each(?) j

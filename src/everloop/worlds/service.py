@@ -23,12 +23,14 @@ from everloop.worlds.model.checks import existing_world, parse_clock, require_pr
 from everloop.worlds.model.events import TurnRecorded
 from everloop.worlds.model.state import WORLD, World, world_stream
 from everloop.worlds.model.story_commands import SetLoreEntry
-from everloop.worlds.model.values import PLAYER, CharacterSheet, Place
+from everloop.worlds.model.values import PLAYER, CharacterSheet, LearnedVia, Place
 from everloop.worlds.prompt.builder import WorldPromptBuilder
 from everloop.worlds.queries import (
+    StoryMessage,
     effect_positions,
     find_character,
     find_story_message,
+    last_mark_and_changes_since,
     story_messages,
 )
 from everloop.worlds.settings import WorldSettings
@@ -349,12 +351,39 @@ class WorldService:
         return self._rewind(world_id, self._before(world_id, message_id), by)
 
     def branch_after(self, world_id: str, message_id: str, by: Context) -> int:
-        """Try another course from a message on. The story so far stays on its own branch."""
+        """Try another course from a message on. The story so far stays on its own branch.
+
+        It begins as the story up to there reads now: what was edited, hidden or corrected since
+        then stays so.
+        """
         if first := first_result(self._log, by):
             return first[-1].position
         with self._log.reading() as reader:
             message = find_story_message(reader, world_id, message_id)
-        return self._rewind(world_id, max(message.position, message.chosen_at), by)
+            at, changed = last_mark_and_changes_since(reader, world_id, message)
+        branched = self._rewind(world_id, at, by)
+        for number, was in enumerate(changed):
+            self._mark_as(world_id, was, _part_of(by, f"keep-{number}"))
+        return branched
+
+    def _mark_as(self, world_id: str, was: StoryMessage, by: Context) -> None:
+        """Let a message count as it did on another branch."""
+        with self._log.reading() as reader:
+            message = find_story_message(reader, world_id, was.message_id)
+        if was.hidden and not message.hidden:
+            self.hide(world_id, was.message_id, _part_of(by, "hide"))
+        elif message.hidden and not was.hidden:
+            self.unhide(world_id, was.message_id, _part_of(by, "unhide"))
+        if (was.witnesses, was.learned_via) != (message.witnesses, message.learned_via):
+            here = {*message.witnesses, *self.world(world_id).people}
+            kept = tuple(who for who in was.witnesses if who in here)
+            via: dict[str, LearnedVia] = {
+                who: how for who, how in was.learned_via.items() if who in kept
+            }
+            correction = c.CorrectWitnesses(world_id, was.message_id, kept, via)
+            self.correct_witnesses(correction, _part_of(by, "witnesses"))
+        if was.text != message.text and was.chosen == message.chosen:
+            self.edit(world_id, was.message_id, was.text, _part_of(by, "edit"))
 
     def _rewind(self, world_id: str, at: int, by: Context) -> int:
         tree, request = world_stream(world_id), step_request_id(by)
@@ -423,6 +452,11 @@ class WorldService:
         newest = self.world(world_id).newest
         if newest is not None and newest.message_id == message_id and newest.chosen:
             self._retract([newest.chosen_at], LEFT_BEHIND, by, "choice")
+
+
+def _part_of(by: Context, part: str) -> Context:
+    """The context of one call of several that a request makes."""
+    return msgspec.structs.replace(by, request=step_request_id(by, part) or "")
 
 
 def _first_reply(facts: Sequence[Fact], written: str = "") -> RequestedReply:
