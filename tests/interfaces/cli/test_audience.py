@@ -224,6 +224,7 @@ SWEPT = (
     "work mine",
     "tasks",
     "tasks show task-1",
+    "tasks search words",
     "tasks start task-1",
     "tasks retry task-1",
     "tasks steer task-1 hello",
