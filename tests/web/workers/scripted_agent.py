@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from everloop.adapters.runners.claude import ClaudeRunner
-from everloop.workers import Launch, Place, Task
+from everloop.workers import Launch, PreparedWorkspace, Task
 
 COMMAND = "npm install \u202e; ls"  # the override would show it backwards
 QUESTIONS: list[dict[str, object]] = [
@@ -34,7 +34,7 @@ PLAN = "## Plan\n\n1. Wait for the *clock*, not for a second.\n2. Run the tests 
 class ScriptedRunner(ClaudeRunner):
     """Runs this file in the place of Claude Code."""
 
-    def launch(self, task: Task, place: Place, folder: Path) -> Launch:
+    def launch(self, task: Task, place: PreparedWorkspace, folder: Path) -> Launch:
         """This file with the same order that the host gets."""
         planned = super().launch(task, place, folder)
         argv = (sys.executable, "-I", __file__, str(folder))
