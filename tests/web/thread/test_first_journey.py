@@ -143,6 +143,22 @@ def test_an_answer_can_be_asked_again_with_another_model(
 
 
 @pytest.mark.promise("P-THREAD-5")
+def test_instructions_written_before_the_saved_ones_arrive_are_kept(
+    tmp_path: Path, visit: Visit
+) -> None:
+    with server_process(tmp_path / "empty", ALONE) as server:
+        page = visit(f"{server.url}/#pair={server.code}")
+        say(page, STATEMENT)
+        page.route("**/api/instructions?**", lambda _: None)  # held, until it is unrouted
+        page.get_by_role("button", name="Answer options").click()
+        written = page.get_by_label("Instructions for this conversation")
+        written.fill("Be brief.")
+        with page.expect_response("**/api/instructions?**"):
+            page.unroute("**/api/instructions?**")
+        expect(page.get_by_role("button", name="Save").first).to_be_enabled()
+        expect(written).to_have_value("Be brief.")
+
+
 def test_instructions_reach_the_model_and_the_inspector_shows_what_was_sent(
     tmp_path: Path, visit: Visit, screenshot: Screenshot
 ) -> None:
