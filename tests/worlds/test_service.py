@@ -162,6 +162,20 @@ def test_a_branch_begins_as_the_story_up_to_it_reads_now(play: Play) -> None:
     assert play.texts == ["Coffee?", "A secret.", "Sugar?", "Honey?"]
 
 
+def test_a_branch_hides_a_line_that_only_someone_who_came_later_heard(play: Play) -> None:
+    for number, text in enumerate(("Coffee?", "A secret."), 1):
+        play.say(f"m{number}", text)
+    ben = play.service.author(CharacterSheet("Ben"), USER)
+    play.engine.do(c.JoinCast(play.world_id, ben, "Ben"))
+    play.service.correct_witnesses(c.CorrectWitnesses(play.world_id, "m1", (ben,)), USER)
+    play.service.edit(play.world_id, "m2", "No secret.", USER)
+    play.service.branch_after(play.world_id, "m2", USER)
+    assert [(one.text, one.hidden) for one in play.messages] == [
+        ("Coffee?", True),
+        ("No secret.", False),
+    ]
+
+
 def test_a_branch_from_a_line_that_came_in_hidden_keeps_it_hidden(play: Play) -> None:
     line = ImportedMessage("m1", play.ada, "A secret.", ("you",), hidden=True)
     play.engine.do(ImportMessages(play.world_id, (line,)), by=USER)

@@ -375,13 +375,17 @@ class WorldService:
         elif message.hidden and not was.hidden:
             self.unhide(world_id, was.message_id, _part_of(by, "unhide"))
         if (was.witnesses, was.learned_via) != (message.witnesses, message.learned_via):
-            here = {*message.witnesses, *self.world(world_id).people}
-            kept = tuple(who for who in was.witnesses if who in here)
+            world = self.world(world_id)
+            known = {*world.people, *world.former}
+            kept = tuple(who for who in was.witnesses if who in known)
             via: dict[str, LearnedVia] = {
                 who: how for who, how in was.learned_via.items() if who in kept
             }
-            correction = c.CorrectWitnesses(world_id, was.message_id, kept, via)
-            self.correct_witnesses(correction, _part_of(by, "witnesses"))
+            if kept:
+                correction = c.CorrectWitnesses(world_id, was.message_id, kept, via)
+                self.correct_witnesses(correction, _part_of(by, "witnesses"))
+            elif not was.hidden:  # only people heard it whom nobody has met here
+                self.hide(world_id, was.message_id, _part_of(by, "hide"))
         if was.text != message.text and was.chosen == message.chosen:
             self.edit(world_id, was.message_id, was.text, _part_of(by, "edit"))
 
