@@ -142,7 +142,6 @@ def test_an_answer_can_be_asked_again_with_another_model(
     assert "Be brief." not in str(model.talk[-1].body)
 
 
-@pytest.mark.promise("P-THREAD-5")
 def test_instructions_written_before_the_saved_ones_arrive_are_kept(
     tmp_path: Path, visit: Visit
 ) -> None:
@@ -159,6 +158,7 @@ def test_instructions_written_before_the_saved_ones_arrive_are_kept(
         expect(written).to_have_value("Be brief.")
 
 
+@pytest.mark.promise("P-THREAD-5")
 def test_instructions_reach_the_model_and_the_inspector_shows_what_was_sent(
     tmp_path: Path, visit: Visit, screenshot: Screenshot
 ) -> None:
