@@ -180,7 +180,10 @@ class _engine:  # noqa: N801 - reads as what it gives
         settings = Settings(memory=MemorySettings(embedder="none"), workers=workers)
         self._engine = Engine.open(home, settings=settings, world=system_world(10))
         machine = Machine(
-            (CommandRunner(),), SupervisedProcesses(home / "workers"), self._engine.workspaces
+            (CommandRunner(),),
+            SupervisedProcesses(home / "workers"),
+            self._engine.workspaces,
+            self._engine.task_folders,
         )
         clock = self._engine.world.clock
         self._scheduler = TaskScheduler(self._engine.log, self._engine, clock, machine, workers)

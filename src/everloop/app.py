@@ -16,6 +16,7 @@ from everloop.access.domain import ACCESS
 from everloop.access.model_services import allowed_model_services
 from everloop.adapters.files.store import FileStore
 from everloop.adapters.github.secrets import read_secret
+from everloop.adapters.processes.task_folders import LocalTaskFolders
 from everloop.adapters.runners.sandbox import sandbox_problem
 from everloop.adapters.runners.worktrees import TaskWorkspaces
 from everloop.adapters.system import system_world
@@ -157,6 +158,11 @@ class Engine:
         return TaskWorkspaces(folder, workers.protected_paths, workers.check_files_max)
 
     @cached_property
+    def task_folders(self) -> LocalTaskFolders:
+        """The folders of tasks beside the log: their size, and removing what is not needed."""
+        return LocalTaskFolders(path_next_to(self.log.file.path, WORKERS_FOLDER))
+
+    @cached_property
     def workers(self) -> WorkerService:
         """Tasks of commands and agents."""
         return WorkerService(
@@ -164,6 +170,7 @@ class Engine:
             self,
             self._settings.workers,
             self.workspaces,
+            self.task_folders,
             is_sandboxed=lambda: not sandbox_problem(),
         )
 

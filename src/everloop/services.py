@@ -37,6 +37,7 @@ from everloop.adapters.notifications.web_push import WebPush
 from everloop.adapters.notifications.webhook_and_mail import HttpWebhook, SmtpMailer
 from everloop.adapters.process_relay import LiveAnswerRelay
 from everloop.adapters.processes.supervisor import SupervisedProcesses
+from everloop.adapters.processes.task_folders import LocalTaskFolders
 from everloop.adapters.runners.acp import AcpRunner
 from everloop.adapters.runners.claude import ClaudeRunner
 from everloop.adapters.runners.command import CommandRunner
@@ -314,11 +315,13 @@ class Services:
         except ModuleNotFoundError:  # `everloop doctor` says so
             return []
         chosen = settings.workers.kubernetes
-        folder = path_next_to(engine.log.file.path, WORKERS_FOLDER) / CLUSTER_RUNNER
+        workers = path_next_to(engine.log.file.path, WORKERS_FOLDER)
+        folder = workers / CLUSTER_RUNNER
         machine = Machine(
             (KubernetesRunner(chosen),),
             KubernetesJobs(folder, chosen),
             PodWorkspaces(),
+            LocalTaskFolders(workers, CLUSTER_RUNNER),
             _is_for_cluster,
             "workers in the cluster",
         )
@@ -359,6 +362,7 @@ class Services:
                 (*_runners(settings.workers), *self._more_runners),
                 SupervisedProcesses(folder),
                 engine.workspaces,
+                engine.task_folders,
                 serves=serves_here,
             ),
             settings.workers,

@@ -46,7 +46,7 @@ class Rig:
         """A scheduler that knows only the log and the folders, as after a restart."""
         engine = self.engine
         self.processes = SupervisedProcesses(engine.log.file.path.parent / "workers")
-        machine = Machine(self.runners, self.processes, engine.workspaces)
+        machine = Machine(self.runners, self.processes, engine.workspaces, engine.task_folders)
         return TaskScheduler(engine.log, engine, self.stage.clock, machine, self.settings.workers)
 
     def restart(self) -> None:

@@ -99,6 +99,7 @@ def main(home: Path, effects: Path) -> None:
             (CommandRunner(), AskingRunner(effects)),
             SupervisedProcesses(home / "workers"),
             engine.workspaces,
+            engine.task_folders,
         )
         scheduler = TaskScheduler(engine.log, engine, engine.world.clock, machine, workers)
         while True:

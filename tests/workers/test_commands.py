@@ -136,7 +136,9 @@ def test_many_that_end_at_once_cost_one_look_at_the_processes_of_the_machine(wor
             looks.append([p for f, left in self._left.items() if here in f.parents for p in left])
 
     work.processes = Counted(work.engine.log.file.path.parent / "workers")
-    machine = Machine(work.runners, work.processes, work.engine.workspaces)
+    machine = Machine(
+        work.runners, work.processes, work.engine.workspaces, work.engine.task_folders
+    )
     settings = work.settings.workers
     work.scheduler = TaskScheduler(
         work.engine.log, work.engine, work.stage.clock, machine, settings

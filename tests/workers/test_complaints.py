@@ -57,6 +57,8 @@ COMPLAINTS: dict[str, tuple[str, ...]] = {
     "worktree clean-up destroys work": (
         "workers/isolation/test_worktrees.py::test_uncommitted_work_is_committed_to_its_branch_before_a_worktree_goes",
         "workers/isolation/test_sandbox.py::test_a_worker_that_rewrites_git_does_not_make_the_server_run_anything",
+        "workers/isolation/test_cleanup.py::test_temporary_files_go_soon_and_the_worktree_after_its_days_with_its_work_kept",
+        "workers/isolation/test_cleanup.py::test_what_tasks_take_is_shown_by_task_and_by_the_doctor",
     ),
     "runaway fan-out and no budget": (
         "workers/test_claude.py::test_the_budget_of_a_day_pauses_with_what_was_done_and_starts_nothing_else",

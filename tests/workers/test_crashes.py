@@ -188,7 +188,7 @@ class BrokenFolders(SupervisedProcesses):
 
 def test_a_task_whose_folder_cannot_be_read_holds_up_no_other(work: Rig) -> None:
     processes = BrokenFolders(work.engine.log.file.path.parent / "workers")
-    machine = Machine(work.runners, processes, work.engine.workspaces)
+    machine = Machine(work.runners, processes, work.engine.workspaces, work.engine.task_folders)
     engine, clock = work.engine, work.stage.clock
     work.scheduler = TaskScheduler(engine.log, engine, clock, machine, work.settings.workers)
     first, second = (work.start("echo", word) for word in ("one", "two"))

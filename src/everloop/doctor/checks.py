@@ -26,6 +26,7 @@ from everloop.doctor.health import (
     check_backups,
     check_disk,
     check_models,
+    check_task_folders,
     check_tasks,
     check_upkeep,
     recent_outcomes,
@@ -360,6 +361,7 @@ def check_open_log(engine: Engine) -> Iterator[Finding]:
     yield from _check_time(engine, head)
     yield _check_integrity(engine, head)
     yield from _check_files(engine, head)
+    yield from check_task_folders(engine)
     yield from check_upkeep(engine)
     yield from check_models(recent_outcomes(engine))
     behind = [view.name for view in engine.ask(ViewList()) if view.position < head]

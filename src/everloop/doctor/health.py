@@ -14,6 +14,7 @@ from everloop.app import Engine
 from everloop.background.followers import SAVE_EVERY
 from everloop.background.health import TaskHealth
 from everloop.background.jobs import JobStatus
+from everloop.errors import RunnerFailed
 from everloop.log.maintenance.backup import list_backups
 from everloop.log.opening import BACKUP_FOLDER
 from everloop.thread.queries.turn_steps import recent_turn_steps
@@ -23,6 +24,7 @@ from everloop.worlds import recent_world_turn_steps
 Verdict = Literal["fine", "attention", "absent", "broken"]
 
 LOW_BYTES = 1_073_741_824
+MEASURED_EVERY_S = 600.0  # how old the sizes of tasks may be on the page Health
 TOO_LOW_BYTES = 52_428_800
 OLD_BACKUP = timedelta(days=7)
 RECENT = timedelta(days=1)  # model errors older than this are history
@@ -71,6 +73,7 @@ def check_running(
         *check_models(outcomes),
         *_check_backups_of(engine),
         *check_disk(free_bytes),
+        *check_task_folders(engine, MEASURED_EVERY_S),
         *check_upkeep(engine),
     )
     return HealthReport(findings, tuple(queue_lengths(engine, outcomes, tasks, jobs)))
@@ -145,6 +148,22 @@ def check_disk(free_bytes: int) -> Iterator[Finding]:
         yield Finding("disk", "attention", words, step)
     else:
         yield Finding("disk", "fine", words)
+
+
+def check_task_folders(engine: Engine, max_age_s: float = 0.0) -> Iterator[Finding]:
+    """Check what the folders of tasks take on the disk."""
+    step = "everloop tasks storage"
+    try:
+        found = engine.workers.storage(max_age_s)
+    except RunnerFailed as problem:
+        yield Finding("task folders", "attention", str(problem), problem.hint)
+        return
+    if found:
+        total, largest = sum(one.size for one in found), found[0]
+        tasks = sum(bool(one.task_id) for one in found)
+        words = f"{size_words(total)} of {_count(tasks, 'task')}"
+        named = f"; most, {size_words(largest.size)}: {largest.title}" if largest.title else ""
+        yield Finding("task folders", "fine", words + named, step)
 
 
 def check_upkeep(engine: Engine) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ApprovalReport,
         Conclusion,
         DeliveredReport,
+        FolderSize,
         Launch,
         Parsed,
         PreparedWorkspace,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         Runner,
         SessionReport,
         SpendingReport,
+        TaskFolders,
         Workspaces,
     )
     from everloop.workers.execution.scheduler import Machine, TaskScheduler
@@ -78,14 +80,14 @@ if TYPE_CHECKING:
         check_command,
         network_reach,
     )
-    from everloop.workers.model.state import Reply, Task, Verdict
+    from everloop.workers.model.state import ENDED, Reply, Task, Verdict
     from everloop.workers.policies import claim_and_verdict, task_wishes
     from everloop.workers.queries import TranscriptPart
     from everloop.workers.routing.commands import SuggestRouting
     from everloop.workers.routing.domain import TASK_ROUTING, running_tasks
     from everloop.workers.routing.events import TaskMatch
     from everloop.workers.routing.state import Suggestion
-    from everloop.workers.service import TaskBoard, TaskView, WorkerService
+    from everloop.workers.service import TaskBoard, TaskStorage, TaskView, WorkerService
     from everloop.workers.settings import (
         CLAUDE_HOSTS,
         KNOWN_AGENTS,
@@ -99,6 +101,7 @@ __all__ = [
     "AUTOMATION",
     "CLAUDE_HOSTS",
     "CLUSTER_RUNNER",
+    "ENDED",
     "GITHUB",
     "KNOWN_AGENTS",
     "PROTECTED_PATHS",
@@ -115,6 +118,7 @@ __all__ = [
     "Conclusion",
     "DeliveredReport",
     "FailedCheck",
+    "FolderSize",
     "GitHub",
     "GitHubRefused",
     "GitHubService",
@@ -159,12 +163,14 @@ __all__ = [
     "TaskBoard",
     "TaskDone",
     "TaskFailed",
+    "TaskFolders",
     "TaskLeftUncertain",
     "TaskLimits",
     "TaskMatch",
     "TaskProposed",
     "TaskScheduler",
     "TaskSpec",
+    "TaskStorage",
     "TaskTimeline",
     "TaskView",
     "Timing",

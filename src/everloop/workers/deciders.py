@@ -53,5 +53,6 @@ WORKER_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(c.PauseTask, _stream, TASK, a.pause_task),
     Decider(c.SettleDisposition, _stream, TASK, a.settle_disposition),
     Decider(c.ConfirmCancelled, _stream, TASK, a.confirm_cancelled),
+    Decider(c.NoteWorktreeRemoved, _stream, TASK, a.note_worktree_removed),
     Decider(c.NoteDelivered, _stream, TASK, a.note_delivered),
 )

@@ -1,7 +1,7 @@
 """Worker service, called by every interface: propose, start, retry, cancel, steer, look."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -9,7 +9,7 @@ from everloop.errors import NotFound
 from everloop.log import CommandBus, Context, Log
 from everloop.log.idempotency import id_for_request
 from everloop.log.model.record import fact_of, from_microseconds
-from everloop.workers.execution.ports import Workspaces
+from everloop.workers.execution.ports import FolderSize, TaskFolders, Workspaces
 from everloop.workers.model import commands as c
 from everloop.workers.model.spec import NetworkReach, TaskSpec, network_reach
 from everloop.workers.model.state import TASK, Task, task_stream
@@ -50,6 +50,17 @@ class TaskBoard(msgspec.Struct, frozen=True):
     ended: tuple[TaskView, ...]
 
 
+class TaskStorage(msgspec.Struct, frozen=True):
+    """What a task takes on this machine's disk, and when part of it is removed, if ever."""
+
+    task_id: str
+    title: str
+    state: str
+    size: int
+    workspace: str
+    removal: datetime | None = None
+
+
 class WorkerService:
     """The tasks of one log."""
 
@@ -59,12 +70,14 @@ class WorkerService:
         bus: CommandBus,
         settings: WorkerSettings,
         workspaces: Workspaces,
+        folders: TaskFolders,
         *,
         is_sandboxed: Callable[[], bool] = lambda: False,
     ) -> None:
         """`is_sandboxed` says whether this machine has a sandbox for tasks."""
         self._log, self._bus, self._settings = log, bus, settings
         self._workspaces, self._is_sandboxed = workspaces, is_sandboxed
+        self._folders = folders
 
     @property
     def settings(self) -> WorkerSettings:
@@ -213,6 +226,27 @@ class WorkerService:
     def diff(self, task_id: str) -> str:
         """What a task changed, as a patch."""
         return self._workspaces.diff(self.find(task_id).task)
+
+    def storage(self, max_age_s: float = 0.0) -> list[TaskStorage]:
+        """What tasks take on this machine's disk, the largest first.
+
+        Raises:
+            RunnerFailed: it cannot be measured.
+        """
+        return [self._storage(one) for one in self._folders.measure(max_age_s)]
+
+    def _storage(self, found: FolderSize) -> TaskStorage:
+        task_id, size = found.task_id, found.size
+        task = self._log.state(TASK, task_stream(task_id)) if task_id else None
+        if task is None:
+            return TaskStorage(task_id, "", "", size, "")
+        path = self._folders.workspace(task_id)
+        removal = None
+        if task.ended and self._settings.keep_days and self._folders.has_attempts(task_id):
+            ended = from_microseconds(self._log.record(task.ended_at).recorded_us)
+            removal = ended + timedelta(days=self._settings.keep_days)
+        workspace = str(path) if path.exists() else ""
+        return TaskStorage(task_id, task.spec.title, task.state, size, workspace, removal)
 
     def _change(
         self,

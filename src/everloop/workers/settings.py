@@ -123,6 +123,15 @@ class WorkerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             " take over its tasks and what it ran counts as uncertain.",
         ),
     ] = 60
+    keep_days: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="How many days a task that ended keeps its worktree and the folders of its"
+            " processes. Then its work is committed to its branch, which stays, and they are"
+            " removed; nothing else of it is. 0: for ever.",
+        ),
+    ] = 30
     claude_model: Annotated[
         str, Meta(description="The model of Claude Code tasks. Empty: Claude Code's own default.")
     ] = ""

@@ -225,6 +225,7 @@ SWEPT = (
     "tasks",
     "tasks show task-1",
     "tasks search words",
+    "tasks storage",
     "tasks start task-1",
     "tasks retry task-1",
     "tasks steer task-1 hello",

@@ -78,7 +78,7 @@ class Flow:
         self.github = RestGitHub(self.client)
         engine, workers = self.engine, self.settings.workers
         processes = SupervisedProcesses(home / "workers")
-        machine = Machine((CommandRunner(),), processes, engine.workspaces)
+        machine = Machine((CommandRunner(),), processes, engine.workspaces, engine.task_folders)
         self.scheduler = TaskScheduler(engine.log, engine, world.clock, machine, workers)
         self.task = GitHubTask(engine.log, engine, world.clock, chosen, workers.limits, self.github)
         publisher = GitPublisher(engine.workspaces, lambda: chosen.token_key, chosen.api_url)

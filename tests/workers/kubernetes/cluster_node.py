@@ -17,6 +17,7 @@ import msgspec
 
 from everloop.adapters.kubernetes.jobs import KubernetesJobs
 from everloop.adapters.kubernetes.runner import KubernetesRunner, PodWorkspaces
+from everloop.adapters.processes.task_folders import LocalTaskFolders
 from everloop.app import USER, Engine
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
@@ -30,7 +31,8 @@ def _scheduler(
 ) -> tuple[TaskScheduler, KubernetesJobs]:
     """The scheduler of Jobs of one node, with a folder of its own."""
     jobs = KubernetesJobs(folder, chosen)
-    machine = Machine((KubernetesRunner(chosen),), jobs, PodWorkspaces())
+    folders = LocalTaskFolders(folder.parent, folder.name)
+    machine = Machine((KubernetesRunner(chosen),), jobs, PodWorkspaces(), folders)
     settings = Settings(memory=MemorySettings(embedder="none")).workers
     return TaskScheduler(engine.log, engine, engine.world.clock, machine, settings), jobs
 

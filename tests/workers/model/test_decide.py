@@ -355,3 +355,13 @@ def test_only_the_engine_brings_follow_ups_and_merges(actor: str) -> None:
         )
     with pytest.raises(Forbidden):
         given(TASK, *IN_REVIEW).when(d.accept_merge, c.AcceptMerge("t1"), actor=actor)
+
+
+def test_a_removed_worktree_is_noted_once_and_only_of_an_ended_task() -> None:
+    removed = e.WorktreeRemoved("t1", "Kept as branch b.")
+    note = c.NoteWorktreeRemoved("t1", removed.detail)
+    assert given(TASK, *RUNNING).when(a.note_worktree_removed, note) == []
+    assert given(TASK, *RUNNING, FAILED).when(a.note_worktree_removed, note) == [removed]
+    assert given(TASK, *RUNNING, FAILED, removed).when(a.note_worktree_removed, note) == []
+    assert state(*RUNNING, FAILED, removed).worktree_removed == removed.detail
+    assert state(*RUNNING, FAILED, removed, e.TaskRetried("t1", "run")).worktree_removed == ""

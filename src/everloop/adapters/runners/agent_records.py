@@ -45,6 +45,14 @@ def host_needs() -> tuple[Path, ...]:
     return Path(sys.prefix), Path(sys.base_prefix), PACKAGES / "everloop"
 
 
+def with_known_session(task: Task, agent: Path) -> Task:
+    """The task, without its session if the agent's folder was removed for its age.
+
+    It has what the session cost so far, so going on with it would book that again.
+    """
+    return task if agent.exists() else msgspec.structs.replace(task, session_id="")
+
+
 def parse_records(data: bytes, *, ended: bool) -> Parsed:
     """The whole lines of a piece of output."""
     whole = len(data) if ended else data.rfind(b"\n") + 1

@@ -22,6 +22,7 @@ from everloop.adapters.runners.agent_records import (
     input_records,
     parse_records,
     reply_record,
+    with_known_session,
 )
 from everloop.adapters.runners.environment import scrubbed_environment
 from everloop.adapters.runners.sandbox import SandboxNeeds, git_folder, hosts_of, in_sandbox
@@ -83,6 +84,7 @@ class ClaudeRunner:
                 hint="Install it: pip install 'everloop[claude]'",
             )
         agent = folder.parent / "agent"
+        task = with_known_session(task, agent)
         agent.mkdir(mode=0o700, parents=True, exist_ok=True)
         login = self._login(agent)
         environment = {**scrubbed_environment(task, folder), **QUIET, **login}

@@ -53,6 +53,7 @@ STOP_WORDS = frozenset(
 )
 DIFF_CHARACTERS_MAX = 2_000_000
 INNER_FILES_SHOWN = 200
+DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 LINK = "160000 "  # how git lists the commit of a repository inside another
 
 
@@ -129,12 +130,17 @@ class TaskWorkspaces:
                     "its worktree is not on this node, so what it changed is not known here",
                     hint="Look at it on the node that ran it.",
                 )
-            return ""
+            return self._diff_of_branch(task, path) if task.worktree_removed else ""
         _in_worktree(path, "add", "--intent-to-add", "--all", "--", ".", *_without_inner(path))
-        words = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
-        own = _in_worktree(path, *words, self._fork_point(path))
+        own = _in_worktree(path, *DIFF, self._fork_point(path))
         inner = (_diff_of_inner(path, one) for one in _inner_repositories(path))
         return "".join((own, *inner))[:DIFF_CHARACTERS_MAX]
+
+    def _diff_of_branch(self, task: Task, path: Path) -> str:
+        """What is on the branch of a task without a worktree; nothing if either is gone."""
+        repository = Path(task.spec.workspace.path).expanduser()
+        words = (*DIFF, self._fork_point(path), branch_name(task), "--")
+        return _git(repository, *words, check=False)[:DIFF_CHARACTERS_MAX]
 
     def dispose(self, task: Task, disposition: str) -> str:
         """Keep, merge or discard a worktree. Other workspaces stay as they are.
@@ -195,12 +201,15 @@ class TaskWorkspaces:
             return PreparedWorkspace(str(path), current or branch, _common_folder(source))
         commit = _commit_of(source, task.spec.workspace.base or "HEAD")
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        base = _beside(path, "base")
         new = ("worktree", "add", "-b", branch, str(path), commit)
         if run_git(source, *new).returncode != 0:  # the branch is known, or its worktree was lost
             _git(source, "worktree", "prune")
             known = _git(source, "branch", "--list", branch).strip()
             _git(source, *(("worktree", "add", str(path), branch) if known else new))
-        _beside(path, "base").write_text(commit)
+            if known and base.exists():
+                commit = base.read_text()  # what it began from, before its worktree was removed
+        base.write_text(commit)
         gitdir = (path / ".git").read_text().removeprefix("gitdir:").strip()
         _beside(path, "gitdir").write_text(gitdir)
         return PreparedWorkspace(str(path), branch, str(Path(gitdir).parents[1].resolve()))

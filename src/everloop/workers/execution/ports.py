@@ -130,6 +130,49 @@ class Workspaces(Protocol):
         ...
 
 
+class FolderSize(msgspec.Struct, frozen=True):
+    """What a task takes on this machine's disk: its workspace, and the folders of its processes."""
+
+    task_id: str
+    size: int
+
+
+class TaskFolders(Protocol):
+    """The folders of the processes of tasks on this machine, after they ended."""
+
+    def task_ids(self) -> list[str]:
+        """The tasks that have such folders."""
+        ...
+
+    def measure(self, max_age_s: float = 0.0) -> list[FolderSize]:
+        """What each task takes, the largest first, as it was at most so long ago.
+
+        Raises:
+            RunnerFailed: it cannot be measured.
+        """
+        ...
+
+    def workspace(self, task_id: str) -> Path:
+        """Where the workspace of a task is, if it has one here."""
+        ...
+
+    def has_attempts(self, task_id: str) -> bool:
+        """Whether a task has folders of attempts."""
+        ...
+
+    def remove_temporary(self, task_id: str) -> None:
+        """Remove the temporary files of all attempts of a task. Its output and session stay."""
+        ...
+
+    def remove(self, task_id: str) -> None:
+        """Remove all folders of the attempts of a task. Its workspace stays."""
+        ...
+
+    def empty_trash(self) -> None:
+        """Delete what was removed, beside the work that goes on."""
+        ...
+
+
 class SessionReport(msgspec.Struct, frozen=True):
     """The session of the agent."""
 

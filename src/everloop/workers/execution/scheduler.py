@@ -21,6 +21,7 @@ from everloop.log.model.record import to_microseconds
 from everloop.log.ownership import Claim
 from everloop.ports import Clock
 from everloop.tracing import note_operation
+from everloop.workers.execution.cleanup import TaskCleanup
 from everloop.workers.execution.other_nodes import OtherNodes, scheduling_claim
 from everloop.workers.execution.ports import (
     ApprovalReport,
@@ -34,6 +35,7 @@ from everloop.workers.execution.ports import (
     Runner,
     SessionReport,
     SpendingReport,
+    TaskFolders,
     Workspaces,
 )
 from everloop.workers.model import commands as c
@@ -59,6 +61,7 @@ class Machine(NamedTuple):
     runners: Sequence[Runner]
     processes: Processes
     workspaces: Workspaces
+    folders: TaskFolders
     serves: Callable[[str], bool] = bool  # whether tasks of a runner, by its name, are for it
     name: str = "workers"
 
@@ -83,6 +86,8 @@ class TaskScheduler(BackgroundTask):
         self._runners: Mapping[str, Runner] = {one.name: one for one in machine.runners}
         self._processes, self._workspaces = machine.processes, machine.workspaces
         self._serves = machine.serves
+        parts = (machine.folders, machine.workspaces)
+        self._cleanup = TaskCleanup(log, bus, clock, parts, settings.keep_days)
         self._approval_lives_s = approval_lives_s
         self._read: dict[Path, int] = {}  # how much of each attempt's output was recorded
         self._unwritten: list[tuple[Path, Command, Context]] = []  # transcripts of this tick
@@ -114,6 +119,7 @@ class TaskScheduler(BackgroundTask):
                 break
             if self._may_begin(task) and self._begin(task):
                 running += 1
+        self._cleanup.step(self._host)
         if broken is not None:
             raise RunnerFailed(
                 f"the folder of a task cannot be read: {broken}", hint="Look at the disk."

@@ -195,6 +195,13 @@ class ConfirmCancelled(Command, frozen=True):
     task_id: str
 
 
+class NoteWorktreeRemoved(Command, frozen=True):
+    """Record that the worktree of an ended task was removed, and where its work is."""
+
+    task_id: str
+    detail: str
+
+
 class NoteDelivered(Command, frozen=True):
     """Record that a message reached the agent."""
 

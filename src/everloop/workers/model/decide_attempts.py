@@ -169,6 +169,16 @@ def confirm_cancelled(
     return [e.TaskCancelled(task.task_id)] if task.cancelling else []
 
 
+def note_worktree_removed(
+    known: Task | None, command: c.NoteWorktreeRemoved, _: DecisionContext
+) -> list[Event]:
+    """Record where the work of an ended task is. One that was retried meanwhile has it again."""
+    task = require_task(known, command.task_id)
+    if not task.ended or task.worktree_removed:
+        return []
+    return [e.WorktreeRemoved(task.task_id, command.detail[:REASON_MAX])]
+
+
 def note_delivered(known: Task | None, command: c.NoteDelivered, _: DecisionContext) -> list[Event]:
     """Record that a message reached the agent. Idempotent."""
     task = require_task(known, command.task_id)

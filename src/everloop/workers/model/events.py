@@ -327,6 +327,14 @@ class TaskCancelled(Event, frozen=True):
     task_id: str
 
 
+@event("workers.worktree_removed")
+class WorktreeRemoved(Event, frozen=True):
+    """The worktree of a task that ended long ago was removed; `detail` says where its work is."""
+
+    task_id: str
+    detail: str
+
+
 @event("workers.message_steered")
 class MessageSteered(Event, frozen=True):
     """The user sent a message to the agent while it works."""

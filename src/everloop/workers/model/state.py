@@ -106,6 +106,7 @@ class Task(msgspec.Struct, frozen=True):
     cancelling: bool = False
     raised: int = 0  # how many requests it has made, for the id of the next one
     ended_at: int = 0  # position of the fact that ended it
+    worktree_removed: str = ""  # where its work is, since its worktree was removed for its age
 
     @property
     def ended(self) -> bool:
@@ -291,7 +292,13 @@ def _cancelling(task: Task, new: e.CancelRequested, fact: Fact) -> Changes:
 
 def _retried(task: Task, new: e.TaskRetried, fact: Fact) -> Changes:
     del task, fact
-    return {"state": "approved", "step": new.step, "tries": 0, "cancelling": False}
+    again: Changes = {"state": "approved", "step": new.step, "tries": 0, "cancelling": False}
+    return {**again, "worktree_removed": ""}
+
+
+def _worktree_removed(task: Task, new: e.WorktreeRemoved, fact: Fact) -> Changes:
+    del task, fact
+    return {"worktree_removed": new.detail}
 
 
 def _ended(task: Task, new: Event, fact: Fact) -> Changes:
@@ -345,6 +352,7 @@ _CHANGES: dict[type[Event], Callable[[Task, Any, Fact], Changes]] = {
     e.DispositionFailed: _disposition_failed,
     e.CancelRequested: _cancelling,
     e.TaskRetried: _retried,
+    e.WorktreeRemoved: _worktree_removed,
     **dict.fromkeys(_END_STATES, _ended),
 }
 
@@ -378,5 +386,5 @@ def task_of_subject(subject: str) -> str:
     return subject.removeprefix("task:") if subject.startswith("task:") else ""
 
 
-TASK = Fold("workers.task", Task, evolve, version=4)
+TASK = Fold("workers.task", Task, evolve, version=5)
 TRANSCRIPT = Fold("workers.transcript", TranscriptState, evolve_transcript)

@@ -8291,6 +8291,8 @@ export interface components {
              * @enum {string}
              */
             workspace: "worktree" | "folder" | "scratch";
+            /** Worktree Removed */
+            worktree_removed: string;
         };
         /**
          * WorldBranchOut

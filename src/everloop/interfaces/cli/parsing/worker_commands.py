@@ -196,6 +196,15 @@ WORKER_COMMANDS: tuple[CommandSpec, ...] = (
         " newest first.",
     ),
     CommandSpec(
+        ("tasks", "storage"),
+        "list what tasks take on this machine's disk",
+        "workers.tasks",
+        "list_storage",
+        no_arguments,
+        "Tasks that ended lose their worktrees after `workers.keep_days`; their branches stay."
+        " Empty folders that a task was given are kept: delete those that you do not need.",
+    ),
+    CommandSpec(
         ("tasks", "rules"),
         "list rules by which tasks start without asking",
         "workers.automation",

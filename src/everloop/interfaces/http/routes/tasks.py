@@ -89,6 +89,7 @@ class WorkerTaskOut(BaseModel):
     cancelling: bool
     plan: str
     claim: str
+    worktree_removed: str  # where its work is, since its worktree was removed for its age
     verdict: VerdictOut | None
     reason: str
     cost_usd: float
@@ -475,6 +476,7 @@ def _out(view: TaskView) -> WorkerTaskOut:
         cancelling=task.cancelling,
         plan=task.plan,
         claim=task.claim,
+        worktree_removed=task.worktree_removed,
         verdict=_verdict(task.verdict) if task.verdict else None,
         reason=task.reason,
         cost_usd=task.cost_usd,

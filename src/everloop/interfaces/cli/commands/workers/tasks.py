@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from everloop.doctor import size_words
 from everloop.errors import Invalid
 from everloop.interfaces.cli.audience import check_can_read_everything, command_context
 from everloop.interfaces.cli.commands.workers.automation import set_schedule
@@ -15,10 +16,12 @@ from everloop.interfaces.cli.output.times import format_with_age
 from everloop.interfaces.cli.session import USER, Session
 from everloop.workers import (
     CLUSTER_RUNNER,
+    ENDED,
     Grants,
     IssueView,
     TaskLimits,
     TaskSpec,
+    TaskStorage,
     TaskView,
     Workspace,
     WorkspaceKind,
@@ -148,6 +151,37 @@ def search(session: Session, args: Namespace) -> None:
     session.print_result({"hits": found}, draw)
 
 
+def list_storage(session: Session, args: Namespace) -> None:
+    """List what tasks take on this machine's disk."""
+    del args
+    with session.open_for_reading() as engine:
+        check_can_read_everything(session, engine)
+        found = engine.workers.storage()
+
+    def draw(screen: Screen) -> None:
+        for one in found:
+            title = one.title or ("Of no task of this log" if one.task_id else "Being deleted")
+            screen.paragraph((f"{size_words(one.size):>8}  ", NAME), title)
+            for words in (one.task_id, one.workspace, _removal_words(one)):
+                if words:
+                    screen.paragraph((f"          {words}", DIM))
+        if found:
+            screen.paragraph(f"{size_words(sum(one.size for one in found))} in all.")
+        else:
+            screen.paragraph("No task takes any space.")
+
+    session.print_result({"tasks": found}, draw)
+
+
+def _removal_words(one: TaskStorage) -> str:
+    """What becomes of the folders of a task, in a sentence."""
+    if one.state not in ENDED:
+        return ""
+    if one.removal is None:
+        return f"{one.state}; kept until you delete it"
+    return f"{one.state}; worktree and process folders are removed on {one.removal:%Y-%m-%d}"
+
+
 def start(session: Session, args: Namespace) -> None:
     """Start a proposed task."""
     with session.open_engine() as engine:
@@ -212,6 +246,7 @@ def _document(view: TaskView) -> dict[str, object]:
         "claim": task.claim,
         "verdict": task.verdict,
         "reason": task.reason,
+        "worktree_removed": task.worktree_removed,
         "cost_usd": task.cost_usd,
         "tokens": task.tokens,
         "requests": list(task.requests),
@@ -253,6 +288,7 @@ def _draw(screen: Screen, view: TaskView) -> None:
         [
             ("state", f"{task.state}{' (cancelling)' if task.cancelling else ''}"),
             ("reason", task.reason),
+            ("worktree", task.worktree_removed and f"Removed. {task.worktree_removed}"),
             ("spent", f"${task.cost_usd:.2f}, {task.tokens:,} tokens" if task.tokens else ""),
             ("worker says", task.claim),
             (
