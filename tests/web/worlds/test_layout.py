@@ -158,3 +158,39 @@ def test_the_book_is_an_epub_with_its_chapters_in_order(demo: Server, visit: Vis
             r"<li><a href=\"[^\"]+\">(\d+)\. ", book.read("EPUB/nav.xhtml").decode()
         )
     assert chapters == [str(number) for number in range(1, 13)]
+
+
+def take_spot(page: Page, who: str, spot: str) -> Locator:
+    """Set where somebody is, and give back the sheet."""
+    page.get_by_role("button", name=f"Change how {who} is").click()
+    sheet = page.get_by_role("dialog", name=who)
+    sheet.get_by_label("Where").fill(spot)
+    sheet.get_by_role("button", name="Save").click()
+    return sheet
+
+
+def test_a_slot_that_is_taken_is_refused_with_who_has_it(
+    demo: Server, visit: Visit, screenshot: Screenshot, size: str
+) -> None:
+    page = open_world(demo, visit)
+    if size == "phone":
+        page.get_by_role("tab", name="Cast and place").click()
+    page.get_by_role("button", name="Change this place").click()
+    sheet = page.get_by_role("dialog")
+    slots = sheet.locator("[data-slot]")
+    had = slots.count()
+    sheet.get_by_role("button", name="Add a slot").click()
+    slots.nth(had).get_by_label("Slot", exact=True).fill("window seat")
+    screenshot(page, "world-place")
+    sheet.get_by_role("button", name="Save").click()
+    expect(sheet).to_be_hidden()
+    expect(page.get_by_label("Place and time")).to_contain_text("window seat")
+
+    expect(take_spot(page, "Ada", "window seat")).to_be_hidden()
+    ada = page.locator("[data-person]").filter(has_text="What does Ada know?")
+    expect(ada).to_contain_text("at window seat")
+    screenshot(page, "world-slot")
+    refused = take_spot(page, "Ben", "window seat")
+    expect(refused).to_be_visible()
+    expect(page.get_by_text("is taken by Ada")).to_be_visible()
+    screenshot(page, "world-slot-taken")

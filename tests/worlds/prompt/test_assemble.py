@@ -101,6 +101,20 @@ def test_the_speaker_is_told_who_it_is_where_and_with_whom(stage: Stage) -> None
     assert "A sailor." not in text  # another's sheet is not the speaker's to know
 
 
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("the window", "at the window"),
+        ("an old bench", "at an old bench"),
+        ("on the wall", "on the wall"),
+        ("Im Garten", "Im Garten"),
+    ],
+)
+def test_a_place_that_brings_its_preposition_gets_no_other(where: str, said: str) -> None:
+    assert Activity(where).whereabouts == said
+    assert Activity().whereabouts == ""
+
+
 @pytest.mark.parametrize("rules", [RULES, NARRATION])
 def test_the_rules_are_one_paragraph_as_a_player_reads_them(rules: str) -> None:
     assert "\n" not in rules

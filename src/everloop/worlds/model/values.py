@@ -43,6 +43,17 @@ class CharacterSheet(msgspec.Struct, frozen=True):
     files: tuple[SheetFile, ...] = ()
 
 
+# English, German and French. Not "an": "an old bench" begins with the English article.
+_PREPOSITIONS = frozenset(
+    """
+    aboard above across against along amid among around at atop behind below beneath beside between
+    by close down in inside near next on onto opposite out outside over somewhere under underneath
+    up upon within am auf bei beim hinter im neben unter vor zwischen au aux chez contre dans
+    derrière devant près sous sur à
+    """.split()  # noqa: SIM905  # 50 quoted words are harder to read
+)
+
+
 class Slot(msgspec.Struct, frozen=True):
     """A spot in a place that holds people. `blocked` says why nobody can get there now."""
 
@@ -72,6 +83,13 @@ class Activity(msgspec.Struct, frozen=True):
     holding: tuple[str, ...] = ()
     attention: str = ""
     expression: str = ""
+
+    @property
+    def whereabouts(self) -> str:
+        """Where, as it reads in a sentence: "at the window", "on the wall"; empty if nowhere."""
+        if not self.where or self.where.split()[0].casefold() in _PREPOSITIONS:
+            return self.where
+        return f"at {self.where}"
 
 
 class Condition(msgspec.Struct, frozen=True):

@@ -147,7 +147,7 @@ def _activity(view: PointOfView, who: str) -> str:
     activity, name = view.activities[who], view.names[who]
     held = tuple(dict.fromkeys((*activity.holding, *view.holdings[who])))
     parts = [
-        f"is at {activity.where}" if activity.where else "",
+        f"is {activity.whereabouts}" if activity.where else "",
         f"is {activity.doing}" if activity.doing else "",
         f"has {', '.join(held)}" if held else "",
         f"attends to {activity.attention}" if activity.attention else "",

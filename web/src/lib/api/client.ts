@@ -70,12 +70,18 @@ export async function unwrap<Data>(request: Promise<Result<Data>>): Promise<Data
 	throw toApiError(error, response.status);
 }
 
+/** An error of the server, which begins small and without a full stop as a terminal shows it, as a sentence of a page. */
+function asSentence(message: string): string {
+	const begun = message.replace(/^\p{Ll}+(?= )/u, (word) => word[0]?.toUpperCase() + word.slice(1));
+	return /[.!?…:]$/.test(begun) ? begun : `${begun}.`;
+}
+
 /** Anything that was thrown, as an `ApiError`. */
 export function toApiError(error: unknown, status = 0): ApiError {
 	if (error instanceof ApiError) return error;
 	if (typeof error === 'object' && error !== null && 'error' in error) {
 		const { error: message, hint } = error as { error: unknown; hint?: unknown };
-		return new ApiError(String(message), typeof hint === 'string' ? hint : '', status);
+		return new ApiError(asSentence(String(message)), typeof hint === 'string' ? hint : '', status);
 	}
 	if (error instanceof TypeError) return unreachable();
 	return new ApiError('Something went wrong.', 'Try again. If it keeps failing, check the terminal where Everloop runs.', status);

@@ -6131,6 +6131,8 @@ export interface components {
             status: string;
             /** Where */
             where: string;
+            /** Whereabouts */
+            whereabouts: string;
             /** Who */
             who: string;
         };

@@ -96,6 +96,7 @@ class PersonOut(BaseModel):
     goals: list[str]
     status: str
     where: str
+    whereabouts: str  # as it reads in a sentence: at the window, on the wall
     doing: str
     holding: list[str]
     belongings: list[str]

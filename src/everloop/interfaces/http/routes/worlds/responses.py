@@ -106,6 +106,7 @@ def _person(world: World, who: str, portrait: str) -> PersonOut:
         goals=list(condition.goals),
         status=condition.status,
         where=activity.where,
+        whereabouts=activity.whereabouts,
         doing=activity.doing,
         holding=list(dict.fromkeys((*activity.holding, *props))),
         belongings=list(world.belongings.get(who, ())),
