@@ -70,7 +70,7 @@ class Lineage(Projection):
     """Branches, sources of facts, and which retraction hides which fact."""
 
     name = "lineage"
-    version = 3
+    version = 4
     tables: ClassVar[tuple[str, ...]] = (
         "log_branches",
         "log_because",
@@ -91,6 +91,7 @@ class Lineage(Projection):
         dependant INTEGER NOT NULL,
         PRIMARY KEY (source, dependant)
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX log_because_dependant ON log_because (dependant, source);
     CREATE TABLE log_needs (
         position INTEGER NOT NULL,
         branch   TEXT NOT NULL,
