@@ -27,7 +27,7 @@ DOORS = {  # command to module, loaded on use; its `serve(args)` returns the exi
 }
 
 
-COLLECT_AFTER = 50_000  # new objects; loading the modules of a command makes about so many
+COLLECT_AFTER = 100_000  # new objects; loading the modules of a command makes about half as many
 
 
 def main(argv: Sequence[str] | None = None) -> int:
