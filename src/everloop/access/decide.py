@@ -193,7 +193,7 @@ def require_user(actor: str, act: str) -> None:
     if actor != OWNER:
         raise Forbidden(
             f"only the user can {act}",
-            hint="Run it at a terminal, or open Devices in the web pages.",
+            hint="Do it yourself, at a terminal or in the web pages.",
         )
 
 

@@ -60,7 +60,9 @@ class MarkdownFolder:
             NotFound: there is no such folder.
         """
         if not self.path.is_dir():
-            raise NotFound(f"no folder {self.path}", hint="`everloop memories export` creates one.")
+            raise NotFound(
+                f"no folder {str(self.path)!r}", hint="Give the path of a folder that exists."
+            )
         return sorted(self._walk(self.path, DEPTH_MAX), key=lambda page: page.name)
 
     def is_unchanged(self, page: PageFile) -> bool:

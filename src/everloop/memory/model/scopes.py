@@ -82,4 +82,10 @@ def check_grant(scope: str) -> str:
         return scope
     if scope == f"{WORLD_PREFIX}*":
         raise Invalid(f"{scope!r} cannot be granted", hint="Grant each world by its id.")
-    return check_scope(scope)
+    if not _SCOPE.fullmatch(scope):
+        raise Invalid(
+            f"{scope!r} is not a scope",
+            hint="Use user, global, team:NAME, skill:NAME or project:NAME; 'project:*' and the like"
+            " for all of a kind, '*' for everything.",
+        )
+    return scope

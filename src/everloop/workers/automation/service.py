@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from everloop.errors import NotFound
+from everloop.errors import Invalid, NotFound
 from everloop.log import CommandBus, Context, Log
 from everloop.log.idempotency import id_for_request
 from everloop.log.model.record import from_microseconds
@@ -48,10 +48,13 @@ class AutomationService:
         """Do a task at certain times; with `watch`, tell only about failures.
 
         Raises:
-            Invalid: the expression, date or time zone is not one.
+            Invalid: the expression, date or time zone is not one, or the date has passed.
         """
         check_timing(timing)
         schedule_id = id_for_request(self._log.ids, "sch", request_id)
+        known = self._log.state(SCHEDULE, schedule_stream(schedule_id))
+        if known is None and timing.kind == "once" and not next_run(timing, self._clock.now()):
+            raise Invalid(f"{timing.text!r} has passed", hint="Choose a later time.")
         key = f"set-schedule-{request_id}" if request_id else None
         self._bus.do(c.SetSchedule(schedule_id, timing, spec, watch), by=by, request_id=key)
         return self.find_schedule(schedule_id)

@@ -265,8 +265,10 @@ def check_spec(spec: TaskSpec) -> None:
     Raises:
         Invalid: it cannot be done.
     """
-    if not spec.title.strip() or len(spec.title) > TITLE_MAX:
-        raise Invalid(f"a task's title has 1 to {TITLE_MAX} characters", hint="Shorten it.")
+    if not spec.title.strip():
+        raise Invalid("a task needs a title", hint="Say in a few words what is to be done.")
+    if len(spec.title) > TITLE_MAX:
+        raise Invalid(f"a task's title has at most {TITLE_MAX} characters", hint="Shorten it.")
     if len(spec.brief) > BRIEF_MAX:
         raise Invalid(f"a brief has at most {BRIEF_MAX:,} characters", hint="Shorten it.")
     if spec.runner == "command":

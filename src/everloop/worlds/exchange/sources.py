@@ -57,7 +57,10 @@ def open_source(path: Path, limits: ExchangeLimits, name: str = "") -> ImportSou
             )
         content = path.read_bytes()
     except OSError as problem:
-        raise NotFound(f"{called!r} cannot be read: {problem}", hint="Check the path.") from None
+        reason = problem.strerror or type(problem).__name__
+        raise NotFound(
+            f"{called!r} cannot be read: {reason}", hint="Check the path and your permissions."
+        ) from None
     return source_of(content, called, limits)
 
 

@@ -61,6 +61,7 @@ def test_errors_and_advice_name_the_program(tmp_path: Path) -> None:
         return out.getvalue() + err.getvalue()
 
     assert "Run `.venv/bin/everloop remember TEXT`" in said("memories", stdin=Terminal())
+    assert ": .venv/bin/everloop work" in said("tasks", stdin=Terminal())
     assert ": .venv/bin/everloop grants allow agent:cli" in said("recall", "x", stdin=io.StringIO())
     said("remember", "everloop serve is slow", stdin=Terminal())
     assert "everloop serve is slow" in said("memories", stdin=Terminal())  # not ours to change

@@ -154,7 +154,9 @@ def _sink(parser: ArgumentParser) -> None:
 
 
 def _rebuild(parser: ArgumentParser) -> None:
-    parser.add_argument("views", nargs="*", metavar="view", help="views to rebuild (default: all)")
+    parser.add_argument(
+        "views", nargs="*", default=[], metavar="view", help="views to rebuild (default: all)"
+    )
 
 
 def _backup(parser: ArgumentParser) -> None:

@@ -68,7 +68,9 @@ def _folder(parser: ArgumentParser) -> None:
 
 def _export(parser: ArgumentParser) -> None:
     parser.add_argument("folder", type=parse_non_empty, help="target folder; created if missing")
-    parser.add_argument("names", nargs="*", metavar="name", help="skills to export (default: all)")
+    parser.add_argument(
+        "names", nargs="*", default=[], metavar="name", help="skills to export (default: all)"
+    )
 
 
 def _install(parser: ArgumentParser) -> None:

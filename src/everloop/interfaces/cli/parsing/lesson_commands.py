@@ -139,7 +139,7 @@ def _withdraw(parser: ArgumentParser) -> None:
 def _verdict(parser: ArgumentParser) -> None:
     _lesson(parser)
     parser.add_argument(
-        "command", nargs="+", metavar="word", help="command to run, after `--`; no shell is used"
+        "command", nargs="+", metavar="COMMAND", help="command to run, after `--`; no shell is used"
     )
 
 

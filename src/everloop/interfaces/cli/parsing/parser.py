@@ -102,9 +102,16 @@ def parse_arguments(words: Sequence[str]) -> Namespace:
     Raises:
         Invalid: no such command, or wrong arguments.
     """
-    args = build_parser(_first_word(words)).parse_args(words)
+    first = _first_word(words)
+    args, unknown = build_parser(first).parse_known_args(words)
     if args.spec is None:
-        raise Invalid("no command given", hint="Run `everloop --help` for a list of commands.")
+        program = " ".join(("everloop", first) if first else ("everloop",))
+        raise Invalid("no command given", hint=f"Run `{program} --help` for a list of commands.")
+    if unknown:
+        raise Invalid(
+            f"unrecognized arguments: {' '.join(unknown)}",
+            hint=f"Run `everloop {' '.join(args.spec.words)} --help` for usage.",
+        )
     return args
 
 

@@ -66,7 +66,11 @@ def _import(parser: ArgumentParser) -> None:
 def _export(parser: ArgumentParser) -> None:
     parser.add_argument("folder", type=parse_non_empty, help="target folder; created if missing")
     parser.add_argument(
-        "threads", nargs="*", metavar="thread", help="conversations to export (default: all)"
+        "threads",
+        nargs="*",
+        default=[],
+        metavar="thread",
+        help="conversations to export (default: all)",
     )
     parser.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="file format")
 

@@ -16,10 +16,13 @@ PREPOSITIONS = {"", "on", "in", "at", "the"}
 SHORT_UNITS = {"minute", "hour"}  # a time counted in these has a time of day
 
 
-def parse_time(text: str, now: datetime, *, end: bool = False) -> datetime:
+def parse_time(
+    text: str, now: datetime, *, end: bool = False, example: str = "last Tuesday"
+) -> datetime:
     """Parse a date or time: the start of the period that a text means, or its end.
 
     A relative time such as `two weeks ago` starts at the start of that day and ends at that moment.
+    `example` is the expression that an error suggests.
 
     Raises:
         Invalid: the text is not a date or time.
@@ -28,7 +31,7 @@ def parse_time(text: str, now: datetime, *, end: bool = False) -> datetime:
     try:
         exact = datetime.fromisoformat(typed)
     except ValueError:
-        return _from_expression(typed, now, end=end)
+        return _from_expression(typed, now, end=end, example=example)
     if not YEAR_MIN <= exact.year <= YEAR_MAX:
         raise Invalid(
             f"{text!r} is outside the supported range of years",
@@ -48,7 +51,7 @@ def parse_position_or_time(text: str, now: datetime) -> int | datetime:
     return int(text) if text.isascii() and text.isdigit() else parse_time(text, now, end=True)
 
 
-def _from_expression(text: str, now: datetime, *, end: bool) -> datetime:
+def _from_expression(text: str, now: datetime, *, end: bool, example: str) -> datetime:
     if day_first_reading(text):
         raise Invalid(
             f"{text!r} is ambiguous: day and month are unclear",
@@ -61,7 +64,7 @@ def _from_expression(text: str, now: datetime, *, end: bool) -> datetime:
             return (ends if end else begins).astimezone()
     raise Invalid(
         f"{text!r} is not a date or time",
-        hint="Use 2026-05-17, 2026-05-17T09:30 or `last Tuesday`.",
+        hint=f"Use 2026-05-17, 2026-05-17T09:30 or `{example}`.",
     )
 
 

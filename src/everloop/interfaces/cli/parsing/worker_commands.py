@@ -28,7 +28,7 @@ def _answer(parser: ArgumentParser) -> None:
 
 def _snooze(parser: ArgumentParser) -> None:
     _request(parser)
-    parser.add_argument("until", help="date, or date and time")
+    parser.add_argument("until", help="when to ask again: a date, or date and time")
 
 
 def _push_test(parser: ArgumentParser) -> None:
@@ -85,7 +85,6 @@ def _work(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--command",
         nargs="...",
-        default=[],
         metavar="PROGRAM",
         help="run this program instead of an agent; comes last",
     )

@@ -65,7 +65,12 @@ def list_lessons(session: Session, args: Namespace) -> None:
         if page.lessons:
             table(screen, page.lessons, session.now)
         else:
-            screen.paragraph("No lessons found.")
+            screen.advice(
+                "No lessons found."
+                if args.status
+                else "No lessons yet. `everloop lessons propose` and `everloop lessons capture` add"
+                " some."
+            )
         left = page.total - offset - len(page.lessons)
         if left > 0:
             screen.paragraph((f"{left:,} more: --page {args.page + 1}", DIM))

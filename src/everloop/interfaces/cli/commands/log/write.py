@@ -1,5 +1,6 @@
 """`everloop log note`, `fork`, `stand`, `rewind` and `retract`: write to the log."""
 
+import shlex
 from argparse import Namespace
 
 from everloop.errors import Invalid
@@ -58,7 +59,7 @@ def fork(session: Session, args: Namespace) -> None:
             ("Created branch ", GOOD),
             (forked.branch, NAME),
             f" from {forked.parent} after position {forked.at}."
-            f" To switch to it: everloop log stand {forked.branch}",
+            f" To switch to it: everloop log stand {shlex.quote(forked.branch)}",
         ),
     )
 
@@ -107,7 +108,7 @@ def rewind(session: Session, args: Namespace) -> int | None:
             (f"Rewound to position {args.position}", GOOD),
             ", on the new branch ",
             (here, NAME),
-            f". To undo: everloop log stand {before}",
+            f". To undo: everloop log stand {shlex.quote(before or MAIN)}",
         ),
     )
     return None

@@ -8,7 +8,13 @@ from everloop.access import (
     require_user,
     withdraw_model_service,
 )
-from everloop.adapters import DiscoveredModel, choose_model, discover_models, with_consent
+from everloop.adapters import (
+    OFFLINE_MODEL,
+    DiscoveredModel,
+    choose_model,
+    discover_models,
+    with_consent,
+)
 from everloop.app import Engine
 from everloop.errors import NotFound
 from everloop.interfaces.cli.audience import command_context
@@ -27,11 +33,21 @@ def list_models(session: Session, _: Namespace) -> None:
     ]
 
     def draw(screen: Screen) -> None:
-        screen.paragraph("Answers come from ", (", then ".join(used), NAME), ".")
-        screen.table(
-            ("model", "found", ""),
-            [(one.name, one.words, "not allowed yet" if one.unasked else "") for one in found],
-        )
+        if list(used) == [OFFLINE_MODEL]:
+            screen.paragraph(
+                "No language model answers; the built-in one (",
+                (OFFLINE_MODEL, NAME),
+                ") quotes"
+                " what you told it. Connect one on the page of `everloop serve`, or see"
+                " docs/models.md.",
+            )
+        else:
+            screen.paragraph("Answers come from ", (", then ".join(used), NAME), ".")
+        if found:
+            screen.table(
+                ("model", "found", ""),
+                [(one.name, one.words, "not allowed yet" if one.unasked else "") for one in found],
+            )
 
     session.print_result({"used": list(used), "found": rows}, draw)
 
@@ -63,9 +79,14 @@ def withdraw(session: Session, args: Namespace) -> None:
 
     Raises:
         Forbidden: not at a terminal.
+        NotFound: it was not allowed.
     """
     require_user(session.actor, "withdraw a model service")
     with session.open_engine() as engine:
+        if args.service not in allowed_model_services(engine.log):
+            raise NotFound(
+                f"{args.service!r} is not allowed", hint="`everloop models` lists what was found."
+            )
         withdraw_model_service(engine.log, engine, command_context(session), args.service)
     session.print_result(
         {"service": args.service, "allowed": False},

@@ -33,7 +33,7 @@ def list_schedules(session: Session, args: Namespace) -> None:
 
     def draw(screen: Screen) -> None:
         if not found:
-            screen.paragraph('No schedules yet. Set one: everloop work "…" --every "0 9 * * mon"')
+            screen.advice('No schedules yet. Set one: everloop work "…" --every "0 9 * * mon"')
             return
         for one in found:  # no table: on a narrow terminal it would cut the ids
             planned = one.schedule

@@ -72,7 +72,7 @@ def answer(session: Session, args: Namespace) -> None:
 
 def snooze(session: Session, args: Namespace) -> None:
     """Put a request off until a time."""
-    until = parse_time(args.until, session.now)
+    until = parse_time(args.until, session.now, example="tomorrow")
     with session.open_engine() as engine:
         done = engine.inbox.snooze(args.request, to_microseconds(until), command_context(session))
     session.print_result(

@@ -49,7 +49,7 @@ def work(session: Session, args: Namespace) -> None:
 
     def draw(screen: Screen) -> None:
         screen.paragraph((word, GOOD), ": ", (done.task.task_id, NAME), f" {done.task.spec.title}")
-        screen.paragraph(
+        screen.advice(
             ("It runs while `everloop serve` does. `everloop tasks` shows where it stands.", DIM)
         )
 
@@ -70,7 +70,7 @@ def _work_on_issue(session: Session, args: Namespace) -> None:
     def draw(screen: Screen) -> None:
         screen.paragraph(("Asked for", GOOD), " ", (name, NAME))
         words = "It is fetched while `everloop serve` runs, and then waits in your inbox."
-        screen.paragraph((words, DIM))
+        screen.advice((words, DIM))
 
     session.print_result({"repository": issue.repository, "number": issue.number}, draw)
 
@@ -92,7 +92,7 @@ def list_tasks(session: Session, args: Namespace) -> None:
         for title, found in groups.items():
             _draw_group(screen, session, title, found)
         if not any(groups.values()):
-            screen.paragraph('No tasks yet. Start one: everloop work "…"')
+            screen.advice('No tasks yet. Start one: everloop work "…"')
 
     document = {
         name: [_document(one) for one in found]
@@ -211,7 +211,14 @@ def steer(session: Session, args: Namespace) -> None:
 
 
 def _spec(args: Namespace, limits: TaskLimits) -> TaskSpec:
-    command = tuple(args.command)
+    if args.command == []:
+        raise Invalid("--command needs a program", hint="Put the program and its arguments last.")
+    command = tuple(args.command or ())
+    if not args.what.strip() and not command:
+        raise Invalid(
+            "nothing to do",
+            hint='Say what to do: everloop work "…"; or name a program after --command.',
+        )
     in_cluster = args.runner == CLUSTER_RUNNER
     brief = "" if command else args.what
     title = args.what or shlex.join(command)

@@ -77,7 +77,7 @@ def library(session: Session, _: Namespace) -> None:
 
     def draw(screen: Screen) -> None:
         if not rows:
-            screen.paragraph("No characters yet. Import a card: everloop worlds import FILE")
+            screen.advice("No characters yet. Import a card: everloop worlds import FILE")
             return
         shown = [(styled_text((key, NAME)), name, tags) for key, name, tags in rows]
         screen.table(("ID", "name", "tags"), shown, cut=True)

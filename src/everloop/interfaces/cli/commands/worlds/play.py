@@ -71,7 +71,7 @@ def say(session: Session, args: Namespace) -> None:
 
     def draw(screen: Screen) -> None:
         screen.paragraph("Said: ", (done.written or "an aside", NAME))
-        screen.paragraph(("The reply is written while `everloop serve` runs.", DIM))
+        screen.advice(("The reply is written while `everloop serve` runs.", DIM))
 
     session.print_result(done, draw)
 
