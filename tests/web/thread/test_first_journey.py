@@ -49,7 +49,7 @@ def connect(page: Page, address: str) -> None:
     """Connect a model by its address and key, as a person does."""
     page.get_by_role("button", name="Connect a model", exact=True).click()
     page.get_by_role("textbox", name="Address").fill("http://192.0.2.7:8000")
-    page.get_by_label("Key, if it wants one").fill(KEY)
+    page.get_by_label("API key (if needed)").fill(KEY)
     expect(page.locator("[data-key-warning]")).to_contain_text("could read your key")
     page.get_by_role("textbox", name="Address").fill(address)
     expect(page.locator("[data-key-warning]")).to_have_count(0)

@@ -148,7 +148,7 @@ def test_a_task_goes_from_the_form_to_the_merged_change(
     with start_server(tmp_path / "home", runners=[ScriptedRunner()]) as server:
         page = visit(server.link())
         page.get_by_role("link", name="Inbox").click()
-        expect(page.get_by_text("Nothing needs you.")).to_be_visible()
+        expect(page.get_by_text("Nothing needs you")).to_be_visible()
         shoot(page, "inbox-empty")
         page.get_by_role("link", name="Start a task").click()
         page.wait_for_url("**/tasks?*")

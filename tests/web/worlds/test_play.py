@@ -44,7 +44,7 @@ def import_card(page: Page, screenshot: Screenshot) -> None:
     drop_card(page)
     sheet = page.get_by_role("dialog", name="Import ada.png?")
     expect(sheet).to_contain_text("It brings 1 character. Nothing is written yet.")
-    expect(sheet.get_by_label("What would become of it")).to_contain_text("Ada")
+    expect(sheet.get_by_label("Import preview")).to_contain_text("Ada")
     screenshot(page, "world-import-preview")
     sheet.get_by_role("button", name="Import", exact=True).click()
     done = page.get_by_role("dialog", name="Imported ada.png")
