@@ -314,7 +314,7 @@ class WorldService:
             self._do(s.ElideTime(world_id, skip.minutes, skip.narration), by)
 
     def request_version(self, world_id: str, message_id: str, direction: str, by: Context) -> str:
-        """Request another version of the newest reply; what came of this one is taken back."""
+        """Swipe: request another version of the newest reply, and undo what came of this one."""
         if first := first_result(self._log, by):
             return _first_reply(first).turn_id
         with self._log.reading() as reader:

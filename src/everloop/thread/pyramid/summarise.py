@@ -1,4 +1,4 @@
-"""Temporal summary pyramid: summarises each closed time window from the tier below.
+"""The summary pyramid (a tree by time): summarises each closed window from the tier below.
 
 No message is deleted. A summary is a memory item that derives from its sources, so it disappears
 with them; a late message makes the summaries of its windows stale, all the way up. Once they are

@@ -1,4 +1,4 @@
-"""Alternative answers to the same question, across all branches."""
+"""Alternative answers (swipes) to the same question, across all branches."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Broadcasts facts and streamed answer text to every subscriber, encoding each event once.
+"""SSE fan-out: sends facts and streamed answer text to every subscriber, encoded once each.
 
 One thread follows the log; subscribers wait on the event loop. A subscriber that joins is first
 sent what it missed, then new events, without gaps or duplicates. A slow consumer is disconnected

@@ -30,7 +30,7 @@ UNUSED: Final = "unused"  # what newer headers say instead of names
 
 
 class ChatLine(msgspec.Struct, frozen=True):
-    """A message of a chat. `source` is its JSON with the texts left out."""
+    """A message of a chat; `swipes` are its versions, `source` its JSON without the texts."""
 
     number: int
     name: str
