@@ -75,3 +75,10 @@ def test_every_route_documents_its_purpose_and_its_errors(shared: Served) -> Non
         or (path != "/api/health" and "401" not in operation["responses"])
     ]
     assert silent == []
+
+
+def test_each_schema_has_a_name_of_its_own(shared: Served) -> None:
+    with shared.client() as client:
+        described: dict[str, Any] = client.get("/openapi.json").json()
+    qualified = [name for name in described["components"]["schemas"] if "__" in name]
+    assert qualified == []  # two classes of one name are told apart by their modules

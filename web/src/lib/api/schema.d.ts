@@ -3689,24 +3689,6 @@ export interface components {
             where: string;
         };
         /**
-         * Again
-         * @description How another answer is wanted.
-         */
-        Again: {
-            /**
-             * @default {
-             *       "model": "",
-             *       "tokens_max": 0
-             *     }
-             */
-            options: components["schemas"]["Options"];
-            /**
-             * Request Id
-             * @default
-             */
-            request_id: string;
-        };
-        /**
          * AnswerBody
          * @description An answer to a request, with the digest of what was shown.
          */
@@ -3765,6 +3747,24 @@ export interface components {
             notes: string[];
         };
         /**
+         * AnswerVersionOut
+         * @description One of several answers to the same message.
+         */
+        AnswerVersionOut: {
+            /** Branch */
+            branch: string;
+            /** Message Id */
+            message_id: string;
+            /** Model */
+            model: string;
+            /** Position */
+            position: number;
+            /** Standing */
+            standing: boolean;
+            /** State */
+            state: string;
+        };
+        /**
          * AttachmentOut
          * @description A file attached to a message.
          */
@@ -3777,6 +3777,16 @@ export interface components {
             name: string;
             /** Size */
             size: number;
+        };
+        /**
+         * AuthorNoteOut
+         * @description The author's note, and how many messages from the end it stands.
+         */
+        AuthorNoteOut: {
+            /** Depth */
+            depth: number;
+            /** Text */
+            text: string;
         };
         /**
          * BackgroundOut
@@ -3955,7 +3965,7 @@ export interface components {
             /** Variants */
             variants: components["schemas"]["ItemOut"][];
             /** Versions */
-            versions: components["schemas"]["everloop__interfaces__http__schemas__memories__VersionOut"][];
+            versions: components["schemas"]["MemoryVersionOut"][];
         };
         /**
          * CharacterOut
@@ -4227,6 +4237,19 @@ export interface components {
             scenes: components["schemas"]["SceneOut"][];
         };
         /**
+         * CurrentBranchIn
+         * @description The branch to switch to.
+         */
+        CurrentBranchIn: {
+            /** Branch */
+            branch: string;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
+        };
+        /**
          * DeliveryOut
          * @description A message that was sent, and how that went. `status` is the push service's code.
          */
@@ -4277,6 +4300,27 @@ export interface components {
         DiffOut: {
             /** Diff */
             diff: string;
+        };
+        /**
+         * DiscardIn
+         * @description Why a lesson is discarded. `force` is required if you wrote it yourself.
+         */
+        DiscardIn: {
+            /**
+             * Force
+             * @default false
+             */
+            force: boolean;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
         };
         /**
          * DoneOut
@@ -4563,19 +4607,6 @@ export interface components {
             verdict: "fine" | "attention" | "absent" | "broken";
             /** Words */
             words: string;
-        };
-        /**
-         * Folded
-         * @description Whether a message is hidden.
-         */
-        Folded: {
-            /** Hidden */
-            hidden: boolean;
-            /**
-             * Request Id
-             * @default
-             */
-            request_id: string;
         };
         /**
          * FoundModel
@@ -5179,7 +5210,7 @@ export interface components {
             /** Variants */
             variants: components["schemas"]["ItemOut"][];
             /** Versions */
-            versions: components["schemas"]["everloop__interfaces__http__schemas__memories__VersionOut"][];
+            versions: components["schemas"]["MemoryVersionOut"][];
         };
         /**
          * LineIn
@@ -5391,6 +5422,68 @@ export interface components {
              * @enum {string}
              */
             sort: "persona" | "skill" | "user";
+        };
+        /**
+         * MemoryVersionOut
+         * @description A version of an item's text.
+         */
+        MemoryVersionOut: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** By */
+            by: string;
+            /** Position */
+            position: number;
+            /** Scope */
+            scope: string;
+            /** Text */
+            text: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * MessageHiddenIn
+         * @description Whether a message is hidden.
+         */
+        MessageHiddenIn: {
+            /** Hidden */
+            hidden: boolean;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
+        };
+        /**
+         * MessageIn
+         * @description A message to send. `letter_id` is an idempotency key: sent twice, it is stored once.
+         */
+        MessageIn: {
+            /**
+             * Attachments
+             * @default []
+             */
+            attachments: components["schemas"]["AttachmentOut"][];
+            /**
+             * Letter Id
+             * @default
+             */
+            letter_id: string;
+            /**
+             * @default {
+             *       "model": "",
+             *       "tokens_max": 0
+             *     }
+             */
+            options: components["schemas"]["Options"];
+            /**
+             * Text
+             * @default
+             */
+            text: string;
         };
         /**
          * MessageOut
@@ -5837,6 +5930,19 @@ export interface components {
             workspace: "worktree" | "folder" | "scratch";
         };
         /**
+         * NewThread
+         * @description The title of a new thread.
+         */
+        NewThread: {
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
+            /** Title */
+            title: string;
+        };
+        /**
          * NewValue
          * @description A new value of a setting, written as in the settings file.
          */
@@ -5882,6 +5988,31 @@ export interface components {
              * @default
              */
             text: string;
+        };
+        /**
+         * NoteOut
+         * @description A note of a thread: a topic, decision or intent.
+         */
+        NoteOut: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Note Id */
+            note_id: string;
+            /** Open */
+            open: boolean;
+            /** Position */
+            position: number;
+            /** Sort */
+            sort: string;
+            /** Text */
+            text: string;
+            /** Thread Id */
+            thread_id: string;
+            /** Title */
+            title: string;
         };
         /**
          * OffstageOut
@@ -6166,14 +6297,6 @@ export interface components {
              * @default
              */
             request_id: string;
-        };
-        /**
-         * Place
-         * @description The user's time zone.
-         */
-        Place: {
-            /** Zone */
-            zone: string;
         };
         /**
          * PlaceIn
@@ -6534,10 +6657,10 @@ export interface components {
             total: number;
         };
         /**
-         * Reason
-         * @description Why the message is retracted.
+         * ReasonIn
+         * @description Why something is retracted.
          */
-        Reason: {
+        ReasonIn: {
             /**
              * Reason
              * @default
@@ -6550,15 +6673,17 @@ export interface components {
             request_id: string;
         };
         /**
-         * ReasonIn
-         * @description Why something is retracted.
+         * RegenerateIn
+         * @description How another answer is wanted.
          */
-        ReasonIn: {
+        RegenerateIn: {
             /**
-             * Reason
-             * @default
+             * @default {
+             *       "model": "",
+             *       "tokens_max": 0
+             *     }
              */
-            reason: string;
+            options: components["schemas"]["Options"];
             /**
              * Request Id
              * @default
@@ -6696,6 +6821,43 @@ export interface components {
             written: string;
         };
         /**
+         * RetireIn
+         * @description Why a memory is retired. `force` is required if something the user wrote cites it.
+         */
+        RetireIn: {
+            /**
+             * Force
+             * @default false
+             */
+            force: boolean;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
+        };
+        /**
+         * RetractionIn
+         * @description Why the message is retracted.
+         */
+        RetractionIn: {
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
+        };
+        /**
          * RouteBody
          * @description Where a message goes: to one of the suggested tasks, or to none (empty).
          */
@@ -6722,34 +6884,6 @@ export interface components {
             matches: components["schemas"]["TaskMatchOut"][];
             /** Message Id */
             message_id: string;
-        };
-        /**
-         * Said
-         * @description A message to send. `letter_id` is an idempotency key: sent twice, it is stored once.
-         */
-        Said: {
-            /**
-             * Attachments
-             * @default []
-             */
-            attachments: components["schemas"]["AttachmentOut"][];
-            /**
-             * Letter Id
-             * @default
-             */
-            letter_id: string;
-            /**
-             * @default {
-             *       "model": "",
-             *       "tokens_max": 0
-             *     }
-             */
-            options: components["schemas"]["Options"];
-            /**
-             * Text
-             * @default
-             */
-            text: string;
         };
         /**
          * SavedOut
@@ -7340,19 +7474,6 @@ export interface components {
             unpriced: number;
         };
         /**
-         * Standing
-         * @description The branch to switch to.
-         */
-        Standing: {
-            /** Branch */
-            branch: string;
-            /**
-             * Request Id
-             * @default
-             */
-            request_id: string;
-        };
-        /**
          * StandingOut
          * @description A lesson with its evidence, its feedback and the checks of the promotion gate.
          */
@@ -7772,6 +7893,14 @@ export interface components {
             title: string;
         };
         /**
+         * TimeZoneIn
+         * @description The user's time zone.
+         */
+        TimeZoneIn: {
+            /** Zone */
+            zone: string;
+        };
+        /**
          * TimelineOut
          * @description What ran since a time, and what waited for the user.
          */
@@ -7788,19 +7917,6 @@ export interface components {
             since: string;
             /** Tasks */
             tasks: components["schemas"]["TaskTimelineOut"][];
-        };
-        /**
-         * Titled
-         * @description The title of a new thread.
-         */
-        Titled: {
-            /**
-             * Request Id
-             * @default
-             */
-            request_id: string;
-            /** Title */
-            title: string;
         };
         /**
          * TokenOut
@@ -8452,7 +8568,7 @@ export interface components {
             };
             /** Newest */
             newest: string;
-            note: components["schemas"]["everloop__interfaces__http__schemas__worlds__NoteOut"];
+            note: components["schemas"]["AuthorNoteOut"];
             /** People */
             people: components["schemas"]["PersonOut"][];
             /** Places */
@@ -8517,122 +8633,6 @@ export interface components {
             /** Depth */
             depth: number;
             item: components["schemas"]["ItemOut"];
-        };
-        /**
-         * Letting
-         * @description Why a lesson is discarded. `force` is required if you wrote it yourself.
-         */
-        everloop__interfaces__http__routes__lessons__Letting: {
-            /**
-             * Force
-             * @default false
-             */
-            force: boolean;
-            /**
-             * Reason
-             * @default
-             */
-            reason: string;
-            /**
-             * Request Id
-             * @default
-             */
-            request_id: string;
-        };
-        /**
-         * Letting
-         * @description Why a memory is retired. `force` is required if something the user wrote cites it.
-         */
-        everloop__interfaces__http__routes__memories__Letting: {
-            /**
-             * Force
-             * @default false
-             */
-            force: boolean;
-            /**
-             * Reason
-             * @default
-             */
-            reason: string;
-            /**
-             * Request Id
-             * @default
-             */
-            request_id: string;
-        };
-        /**
-         * NoteOut
-         * @description A note of a thread: a topic, decision or intent.
-         */
-        everloop__interfaces__http__routes__notes__NoteOut: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Note Id */
-            note_id: string;
-            /** Open */
-            open: boolean;
-            /** Position */
-            position: number;
-            /** Sort */
-            sort: string;
-            /** Text */
-            text: string;
-            /** Thread Id */
-            thread_id: string;
-            /** Title */
-            title: string;
-        };
-        /**
-         * VersionOut
-         * @description One of several answers to the same message.
-         */
-        everloop__interfaces__http__routes__threads__VersionOut: {
-            /** Branch */
-            branch: string;
-            /** Message Id */
-            message_id: string;
-            /** Model */
-            model: string;
-            /** Position */
-            position: number;
-            /** Standing */
-            standing: boolean;
-            /** State */
-            state: string;
-        };
-        /**
-         * VersionOut
-         * @description A version of an item's text.
-         */
-        everloop__interfaces__http__schemas__memories__VersionOut: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** By */
-            by: string;
-            /** Position */
-            position: number;
-            /** Scope */
-            scope: string;
-            /** Text */
-            text: string;
-            /** Title */
-            title: string;
-        };
-        /**
-         * NoteOut
-         * @description The author's note, and how many messages from the end it stands.
-         */
-        everloop__interfaces__http__schemas__worlds__NoteOut: {
-            /** Depth */
-            depth: number;
-            /** Text */
-            text: string;
         };
     };
     responses: never;
@@ -13553,7 +13553,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["everloop__interfaces__http__routes__lessons__Letting"];
+                "application/json": components["schemas"]["DiscardIn"];
             };
         };
         responses: {
@@ -15385,7 +15385,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["everloop__interfaces__http__routes__memories__Letting"];
+                "application/json": components["schemas"]["RetireIn"];
             };
         };
         responses: {
@@ -15615,7 +15615,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Again"];
+                "application/json": components["schemas"]["RegenerateIn"];
             };
         };
         responses: {
@@ -15847,7 +15847,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Said"];
+                "application/json": components["schemas"]["MessageIn"];
             };
         };
         responses: {
@@ -15963,7 +15963,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Folded"];
+                "application/json": components["schemas"]["MessageHiddenIn"];
             };
         };
         responses: {
@@ -16191,7 +16191,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Reason"];
+                "application/json": components["schemas"]["RetractionIn"];
             };
         };
         responses: {
@@ -16541,7 +16541,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["everloop__interfaces__http__routes__threads__VersionOut"][];
+                    "application/json": components["schemas"]["AnswerVersionOut"][];
                 };
             };
             /** @description The request is malformed: invalid JSON, or a header is repeated. */
@@ -17769,7 +17769,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Place"];
+                "application/json": components["schemas"]["TimeZoneIn"];
             };
         };
         responses: {
@@ -18671,7 +18671,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["everloop__interfaces__http__routes__memories__Letting"];
+                "application/json": components["schemas"]["RetireIn"];
             };
         };
         responses: {
@@ -22523,7 +22523,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Titled"];
+                "application/json": components["schemas"]["NewThread"];
             };
         };
         responses: {
@@ -22867,7 +22867,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Standing"];
+                "application/json": components["schemas"]["CurrentBranchIn"];
             };
         };
         responses: {
@@ -23558,7 +23558,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Said"];
+                "application/json": components["schemas"]["MessageIn"];
             };
         };
         responses: {
@@ -23682,7 +23682,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["everloop__interfaces__http__routes__notes__NoteOut"][];
+                    "application/json": components["schemas"]["NoteOut"][];
                 };
             };
             /** @description The request is malformed: invalid JSON, or a header is repeated. */
@@ -23798,7 +23798,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["everloop__interfaces__http__routes__notes__NoteOut"];
+                    "application/json": components["schemas"]["NoteOut"];
                 };
             };
             /** @description The request is malformed: invalid JSON, or a header is repeated. */
@@ -23915,7 +23915,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["everloop__interfaces__http__routes__notes__NoteOut"];
+                    "application/json": components["schemas"]["NoteOut"];
                 };
             };
             /** @description The request is malformed: invalid JSON, or a header is repeated. */

@@ -173,7 +173,7 @@ class Feedback(Body):
     text_digest: Annotated[str, Field(max_length=64)] = ""
 
 
-class Letting(Body):
+class DiscardIn(Body):
     """Why a lesson is discarded. `force` is required if you wrote it yourself."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
@@ -281,10 +281,10 @@ def withdraw(lesson_id: str, signal_id: str, deps: Deps, by: ActorDep) -> Standi
 
 
 @router.post("/lessons/{lesson_id}/discard")
-def discard(lesson_id: str, letting: Letting, deps: Deps, by: ActorDep) -> StandingOut:
+def discard(lesson_id: str, body: DiscardIn, deps: Deps, by: ActorDep) -> StandingOut:
     """Discard a lesson."""
-    command = DiscardLesson(lesson_id, letting.reason, letting.force)
-    deps.engine.lessons.discard(command, by=by, request_id=letting.request_id)
+    command = DiscardLesson(lesson_id, body.reason, body.force)
+    deps.engine.lessons.discard(command, by=by, request_id=body.request_id)
     return one_lesson(lesson_id, deps)
 
 

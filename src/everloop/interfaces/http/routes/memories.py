@@ -110,7 +110,7 @@ class Change(Body):
     pinned: bool | None = None
 
 
-class Letting(Body):
+class RetireIn(Body):
     """Why a memory is retired. `force` is required if something the user wrote cites it."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
@@ -183,10 +183,10 @@ def preview_retire(item_id: str, deps: Deps) -> StandsOut:
 
 
 @router.post("/memories/{item_id}/retirement")
-def retire(item_id: str, letting: Letting, deps: Deps, by: ActorDep) -> DoneOut:
+def retire(item_id: str, body: RetireIn, deps: Deps, by: ActorDep) -> DoneOut:
     """Retire a memory, so that search skips it. Retract the position to undo."""
-    command = RetireItem(item_id, letting.reason, letting.force)
-    request_id = letting.request_id
+    command = RetireItem(item_id, body.reason, body.force)
+    request_id = body.request_id
     done = execute_once(deps.engine, command, MEMORY_TRACES, by=by, request_id=request_id)
     return DoneOut(position=done.position)
 
@@ -249,7 +249,7 @@ def preview(position: Position, deps: Deps) -> ImpactOut:
 
 
 @router.post("/retractions/{position}")
-def retract(position: Position, letting: Letting, deps: Deps, by: ActorDep) -> DoneOut:
+def retract(position: Position, body: RetireIn, deps: Deps, by: ActorDep) -> DoneOut:
     """Retract a fact and everything derived from it.
 
     Returns the position of the retraction; retract that to undo it.
@@ -259,7 +259,7 @@ def retract(position: Position, letting: Letting, deps: Deps, by: ActorDep) -> D
         raise Forbidden(
             "facts about device access cannot be retracted", hint="Revoke or rename the device."
         )
-    done = retract_once(log, position, letting.reason, by=by, request_id=letting.request_id)
+    done = retract_once(log, position, body.reason, by=by, request_id=body.request_id)
     return DoneOut(position=done.position)
 
 

@@ -110,7 +110,7 @@ class SpentOut(ResponseBody):
     seconds: float
 
 
-class Place(BaseModel):
+class TimeZoneIn(BaseModel):
     """The user's time zone."""
 
     zone: Annotated[str, Field(min_length=1, max_length=64)]
@@ -254,7 +254,7 @@ def download(
 
 
 @router.put("/place", status_code=204)
-def place(place: Place, deps: Deps, by: ActorDep) -> None:
+def place(place: TimeZoneIn, deps: Deps, by: ActorDep) -> None:
     """Set the user's time zone; from now on, days end at its midnight."""
     try:
         zone = ZoneInfo(place.zone).key

@@ -101,7 +101,7 @@ class MessageOut(ResponseBody):
     tools: list[ToolNameOut]  # of an answer; its turn has what was asked and what came back
 
 
-class VersionOut(ResponseBody):
+class AnswerVersionOut(ResponseBody):
     """One of several answers to the same message."""
 
     message_id: str
@@ -166,7 +166,7 @@ class GoneOut(ResponseBody):
     before: str
 
 
-class Titled(Body):
+class NewThread(Body):
     """The title of a new thread."""
 
     title: Annotated[str, Field(min_length=1, max_length=200)]
@@ -195,16 +195,16 @@ class Options(BaseModel):
 AS_USUAL = Options()
 
 
-class Again(Body):
+class RegenerateIn(Body):
     """How another answer is wanted."""
 
     options: Options = AS_USUAL
 
 
-AGAIN = Again()
+AGAIN = RegenerateIn()
 
 
-class Said(BaseModel):
+class MessageIn(BaseModel):
     """A message to send. `letter_id` is an idempotency key: sent twice, it is stored once."""
 
     text: Annotated[str, Field(max_length=1_000_000)] = ""
@@ -213,19 +213,19 @@ class Said(BaseModel):
     options: Options = AS_USUAL
 
 
-class Standing(Body):
+class CurrentBranchIn(Body):
     """The branch to switch to."""
 
     branch: Annotated[str, Field(max_length=200)]
 
 
-class Reason(Body):
+class RetractionIn(Body):
     """Why the message is retracted."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
 
 
-class Folded(Body):
+class MessageHiddenIn(Body):
     """Whether a message is hidden."""
 
     hidden: bool
@@ -240,9 +240,9 @@ def threads(deps: Deps, archived: bool = False) -> Response:
 
 
 @router.post("/threads", status_code=201)
-def open_thread(titled: Titled, deps: Deps, by: ActorDep) -> ThreadOut:
+def open_thread(new: NewThread, deps: Deps, by: ActorDep) -> ThreadOut:
     """Start a thread."""
-    thread_id = deps.running.talk.open(titled.title, by, titled.request_id)
+    thread_id = deps.running.talk.open(new.title, by, new.request_id)
     return _thread(deps, thread_id)
 
 
@@ -312,13 +312,15 @@ def jump(
 
 
 @router.get("/messages/{message_id}/siblings")
-def siblings(message_id: str, deps: Deps) -> list[VersionOut]:
+def siblings(message_id: str, deps: Deps) -> list[AnswerVersionOut]:
     """All answers to the same message, on any branch, oldest first."""
-    return [VersionOut.model_validate(one) for one in answer_versions(deps.engine.log, message_id)]
+    return [
+        AnswerVersionOut.model_validate(one) for one in answer_versions(deps.engine.log, message_id)
+    ]
 
 
 @router.post("/threads/{thread_id}/messages", status_code=201)
-def send(thread_id: str, said: Said, deps: Deps, device: DeviceDep, by: ActorDep) -> SentOut:
+def send(thread_id: str, said: MessageIn, deps: Deps, device: DeviceDep, by: ActorDep) -> SentOut:
     """Send a message. It is stored when this returns; the answer arrives on the event stream."""
     sent: SentMessage = deps.running.talk.send(thread_id, _letter(said, device.device_id), by)
     return SentOut.model_validate(sent)
@@ -332,7 +334,7 @@ def one_message(message_id: str, deps: Deps, branch: BranchName | None = None) -
 
 
 @router.post("/messages/{message_id}/again", status_code=201)
-def again(message_id: str, deps: Deps, by: ActorDep, asked: Again = AGAIN) -> SentOut:
+def again(message_id: str, deps: Deps, by: ActorDep, asked: RegenerateIn = AGAIN) -> SentOut:
     """Regenerate: ask for another answer, perhaps of another model, keeping the existing ones."""
     options = asked.options.to_options()
     sent = deps.running.talk.regenerate(message_id, by, asked.request_id, options)
@@ -351,7 +353,7 @@ def continue_answer(
 
 
 @router.post("/messages/{message_id}/edit", status_code=201)
-def edit(message_id: str, said: Said, deps: Deps, device: DeviceDep, by: ActorDep) -> SentOut:
+def edit(message_id: str, said: MessageIn, deps: Deps, device: DeviceDep, by: ActorDep) -> SentOut:
     """Edit a message: send another in its place, on a new branch."""
     letter = _letter(said, device.device_id)
     return SentOut.model_validate(deps.running.talk.edit(message_id, letter, by))
@@ -377,14 +379,14 @@ def preview_retract(message_id: str, deps: Deps) -> ImpactOut:
 
 
 @router.post("/messages/{message_id}/retraction")
-def retract(message_id: str, reason: Reason, deps: Deps, by: ActorDep) -> DoneOut:
+def retract(message_id: str, reason: RetractionIn, deps: Deps, by: ActorDep) -> DoneOut:
     """Retract this message and everything derived from it."""
     receipt = deps.running.talk.retract(message_id, reason.reason, by, reason.request_id)
     return DoneOut(position=receipt.position)
 
 
 @router.put("/messages/{message_id}/hidden")
-def fold(message_id: str, folded: Folded, deps: Deps, by: ActorDep) -> MessageOut:
+def fold(message_id: str, folded: MessageHiddenIn, deps: Deps, by: ActorDep) -> MessageOut:
     """Hide a message from readers and prompts, or show it again."""
     with deps.engine.reading() as reader:
         thread_id = find_message(reader, message_id).thread_id
@@ -394,7 +396,7 @@ def fold(message_id: str, folded: Folded, deps: Deps, by: ActorDep) -> MessageOu
 
 
 @router.post("/threads/{thread_id}/branch")
-def stand(thread_id: str, standing: Standing, deps: Deps, by: ActorDep) -> GoneOut:
+def stand(thread_id: str, standing: CurrentBranchIn, deps: Deps, by: ActorDep) -> GoneOut:
     """Switch to another branch of this thread, for example to undo a rewind."""
     talk, request_id = deps.running.talk, standing.request_id
     return GoneOut.model_validate(talk.switch_branch(thread_id, standing.branch, by, request_id))
@@ -454,7 +456,7 @@ def _thread(deps: Deps, thread_id: str) -> ThreadOut:
         return ThreadOut.model_validate(find_thread(reader, thread_id))
 
 
-def _letter(said: Said, device_id: str) -> OutgoingMessage:
+def _letter(said: MessageIn, device_id: str) -> OutgoingMessage:
     files = tuple(Attachment(a.digest, a.name, a.media_type, a.size) for a in said.attachments)
     options = said.options.to_options()
     return OutgoingMessage(said.text, files, device_id, said.letter_id, options)

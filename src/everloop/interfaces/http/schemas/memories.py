@@ -107,7 +107,7 @@ class AnswerOut(ResponseBody):
     closest: list[HitOut]
 
 
-class VersionOut(ResponseBody):
+class MemoryVersionOut(ResponseBody):
     """A version of an item's text."""
 
     position: int
@@ -142,7 +142,7 @@ class LifeOut(ResponseBody):
 
     item: ItemOut
     because: list[int]
-    versions: list[VersionOut]
+    versions: list[MemoryVersionOut]
     repeats: list[RepeatOut]
     citations: list[LinkOut]
     contradictions: list[ItemOut]

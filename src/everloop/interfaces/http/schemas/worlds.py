@@ -151,7 +151,7 @@ class StyleOut(ResponseBody):
     card_instructions: bool
 
 
-class NoteOut(ResponseBody):
+class AuthorNoteOut(ResponseBody):
     """The author's note, and how many messages from the end it stands."""
 
     text: str
@@ -188,7 +188,7 @@ class WorldOut(BaseModel):
     events: list[StoryEventOut]
     plots: list[PlotOut]
     style: StyleOut
-    note: NoteOut
+    note: AuthorNoteOut
     turn: WorldTurnOut | None
     newest: str
     elision_minutes_max: int

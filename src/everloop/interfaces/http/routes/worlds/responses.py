@@ -2,8 +2,8 @@
 
 from everloop.interfaces.http.dependencies import Dependencies
 from everloop.interfaces.http.schemas.worlds import (
+    AuthorNoteOut,
     EdgeOut,
-    NoteOut,
     PersonOut,
     PlaceOut,
     PlotOut,
@@ -73,7 +73,7 @@ def world_out(deps: Dependencies, world_id: str, branch: str | None = None) -> W
             for key, one in world.plots.items()
         ],
         style=StyleOut.model_validate(world.style),
-        note=NoteOut.model_validate(world.note),
+        note=AuthorNoteOut.model_validate(world.note),
         turn=WorldTurnOut.model_validate(world.turn) if world.turn else None,
         newest=world.newest.message_id if world.newest else "",
         elision_minutes_max=engine.worlds.settings.elision_minutes_max,
