@@ -55,6 +55,24 @@ def test_an_invalid_choice_names_the_allowed_values(variable: str, words: str) -
     assert str(refusal.value) == words
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("memory.embeder = 1", "'memory.embeder'; did you mean 'memory.embedder'?"),
+        ("thread.context.hrd = 1", "'thread.context.hrd'; did you mean 'thread.context.hard'?"),
+        ("nonsense = 1", "'nonsense'"),
+        ("tools.files.nonsense = 1", "'tools.NAME.nonsense'"),
+    ],
+)
+def test_an_unknown_setting_is_named_with_the_one_probably_meant(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    (tmp_path / FILE).write_text(text)
+    with pytest.raises(Invalid) as refusal:
+        load({"EVERLOOP_HOME": str(tmp_path)})
+    assert str(refusal.value) == f"there is no setting {words}"
+
+
 def test_a_settings_file_that_is_not_toml_is_refused(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("kept = = 3")
     with pytest.raises(Invalid):

@@ -41,6 +41,7 @@ PREFIX = "EVERLOOP_"
 FILE = "settings.toml"
 HOST_SESSION = "CLAUDE_CODE_SESSION_ID"  # set by Claude Code for the processes it starts
 _ERROR_PATH = re.compile(r" - at `\$\.([\w.]+)`$")  # the path at the end of a msgspec error
+_UNKNOWN_FIELD = re.compile(r"Object contains unknown field `([^`]+)`(?: - at `\$\.([^`]+)`)?")
 _CHOICES = re.compile(r"\^\((\w+(?:\|\w+)+)\)\$")  # the pattern of a fixed list of values
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 FOREIGN_VARIABLES = {  # well-known variables of other programs, and our settings for them
@@ -424,7 +425,8 @@ def _validate(values: dict[str, Any]) -> Settings:
         settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as problem:
         raise Invalid(
-            _error_message(str(problem), values), hint="See docs/settings.md."
+            _error_message(str(problem), values),
+            hint="Correct it in settings.toml or in the environment; docs/settings.md lists all.",
         ) from problem
     for setting in describe_settings(settings):
         if isinstance(setting.value, float) and not math.isfinite(setting.value):
@@ -436,6 +438,9 @@ def _validate(values: dict[str, Any]) -> Settings:
 
 def _error_message(problem: str, values: dict[str, Any]) -> str:
     """The error message of an invalid setting, with the allowed values if there is a list."""
+    if unknown := _UNKNOWN_FIELD.fullmatch(problem):
+        section = (unknown[2] or "").replace("[...]", ".NAME")
+        return _unknown_setting(f"{section}.{unknown[1]}".removeprefix("."))
     place = _ERROR_PATH.search(problem)
     value: Any = values
     shape: inspect.Type | None = inspect.type_info(Settings)
@@ -452,6 +457,17 @@ def _error_message(problem: str, values: dict[str, Any]) -> str:
         return f"{place[1]} cannot be {said}: use {wanted}"
     *most, last = choices
     return f"{place[1]} cannot be {value!r}: use {', '.join(most)} or {last}"
+
+
+def _unknown_setting(name: str) -> str:
+    """The error message for a setting that does not exist, with the one that is probably meant."""
+    from difflib import get_close_matches  # noqa: PLC0415 - slow to load, rarely needed
+
+    similar = get_close_matches(
+        name, [setting.name for setting in describe_settings(Settings())], n=1
+    )
+    meant = f"; did you mean {similar[0]!r}?" if similar else ""
+    return f"there is no setting {name!r}{meant}"
 
 
 def _field_type(shape: inspect.Type | None, name: str) -> inspect.Type | None:

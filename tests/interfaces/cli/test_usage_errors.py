@@ -79,3 +79,9 @@ def test_a_branch_with_a_space_in_its_name_is_quoted_in_the_next_command(
     everloop: CommandLine,
 ) -> None:
     assert "log stand 'my idea'" in " ".join(everloop.typed("log", "fork", "my idea").out.split())
+
+
+def test_a_list_that_someone_may_not_see_is_not_called_empty(everloop: CommandLine) -> None:
+    everloop.typed("remember", "The roof leaks.")
+
+    assert "No memories yet" not in everloop.typed("memories", "--for", "agent:x").out

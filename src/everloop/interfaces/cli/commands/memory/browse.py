@@ -59,7 +59,7 @@ def list_memories(session: Session, args: Namespace) -> None:
             screen.advice(
                 "No matches. Run `everloop memories` without filters to list all memories."
             )
-        elif not number:
+        elif not number and not notes:
             screen.advice("No memories yet. Run `everloop remember TEXT` to save one.")
         if number > len(found):
             screen.paragraph((f"Showing {len(found):,} of {number:,}.", DIM))
