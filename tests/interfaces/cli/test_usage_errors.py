@@ -40,6 +40,8 @@ def test_only_required_arguments_are_called_required(
         (("work", "x", "--command"), "--command needs a program", "last"),
         (("work", "x", "--at", "2020-01-01"), "'2020-01-01' has passed", "later"),
         (("inbox", "snooze", "x", "never"), "not a date or time", "`tomorrow`"),
+        (("remember", "x", "--until", "someday"), "not a date or time", "`tomorrow`"),
+        (("tasks", "--limit", "x"), "'x' is not a number of at least 1", "tasks --help"),
         (("grants", "allow", "agent:x", "all"), "'all' is not a scope", "'*' for everything"),
     ],
 )

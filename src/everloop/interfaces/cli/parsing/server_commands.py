@@ -5,6 +5,7 @@ Nothing here imports more than `argparse`, so that help stays fast.
 
 from argparse import ArgumentParser
 
+from everloop.interfaces.cli.parsing.argument_types import parse_count
 from everloop.interfaces.cli.parsing.command_spec import CommandSpec, no_arguments
 
 HOSTS = ("claude-code",)
@@ -42,7 +43,7 @@ def _service(parser: ArgumentParser) -> None:
 
 
 def _service_logs(parser: ArgumentParser) -> None:
-    parser.add_argument("-n", "--lines", type=int, default=50, help="number of lines")
+    parser.add_argument("-n", "--lines", type=parse_count, default=50, help="number of lines")
     parser.add_argument("-f", "--follow", action="store_true", help="keep showing new lines")
 
 

@@ -5,6 +5,7 @@ Nothing here imports more than `argparse`, so that help stays fast.
 
 from argparse import ArgumentParser
 
+from everloop.interfaces.cli.parsing.argument_types import parse_count
 from everloop.interfaces.cli.parsing.command_spec import CommandSpec, no_arguments
 
 
@@ -92,7 +93,12 @@ def _work(parser: ArgumentParser) -> None:
 
 def _tasks(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "-n", "--limit", type=int, default=20, metavar="N", help="number of ended tasks to show"
+        "-n",
+        "--limit",
+        type=parse_count,
+        default=20,
+        metavar="N",
+        help="number of ended tasks to show",
     )
 
 
@@ -121,7 +127,7 @@ def _allow_task(parser: ArgumentParser) -> None:
         "--folder", default="", metavar="PATH", help="folder or repository they may work in"
     )
     parser.add_argument(
-        "--per-day", type=int, default=10, metavar="N", help="number of tasks per day"
+        "--per-day", type=parse_count, default=10, metavar="N", help="number of tasks per day"
     )
 
 
@@ -132,7 +138,7 @@ def _disallow_task(parser: ArgumentParser) -> None:
 def _search_tasks(parser: ArgumentParser) -> None:
     parser.add_argument("query", help="words that all must be there")
     parser.add_argument(
-        "-n", "--limit", type=int, default=20, metavar="N", help="number of places to show"
+        "-n", "--limit", type=parse_count, default=20, metavar="N", help="number of places to show"
     )
 
 

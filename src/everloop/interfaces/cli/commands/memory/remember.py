@@ -90,7 +90,7 @@ def _is_durable(until: str | None) -> bool:
 
 
 def _end(until: str, now: datetime) -> datetime:
-    end = parse_time(until, now, end=True)
+    end = parse_time(until, now, end=True, example="tomorrow")
     if end <= now:
         raise Invalid(
             f"{until!r} is in the past",
