@@ -170,7 +170,7 @@ def test_lazy_imports_of_our_own_modules_are_visible_to_the_linter() -> None:
     assert _names([path for path in sources if HIDDEN_IMPORT.search(path.read_text())]) == []
 
 
-def test_every_module_has_a_name_of_its_own() -> None:
+def test_no_module_has_a_name_that_says_nothing() -> None:
     parts = {path: {path.stem, *path.relative_to(ROOT).parts[:-1]} for path in MODULES}
     assert _names([path for path, names in parts.items() if names & NAMELESS]) == []
 

@@ -50,6 +50,6 @@ def test_every_package_of_the_web_pages_comes_with_a_text() -> None:
         assert f"== npm: {name} " in PAGE
 
 
-def test_the_wheel_ships_it() -> None:
+def test_the_wheel_contains_the_licence_texts() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert TARGET.name in project["license-files"]

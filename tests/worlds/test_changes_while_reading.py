@@ -78,7 +78,7 @@ class ReadsFirst:
 
 @pytest.mark.promise("P-WORLD-2")
 @pytest.mark.parametrize("way", ["edit", "hide", "witnesses"])
-def test_what_was_read_just_before_a_change_is_taken_back(tmp_path: Path, way: str) -> None:
+def test_memories_of_a_line_that_changed_meanwhile_are_undone(tmp_path: Path, way: str) -> None:
     with stage(tmp_path, ["I see."]) as play:
         play.say(LINE, message_id="m1")
         engine, rules = play.engine, play.worlds.settings

@@ -80,8 +80,12 @@ ROWS: dict[str, tuple[str, ...]] = {
     ),
     "C35": ("worlds/test_witness_memory.py::test_many_memories_are_rated_at_once",),
     "C36": ("worlds/test_witness_memory.py::test_a_cue_brings_a_memory_back_to_its_witness_alone",),
-    "C39": ("worlds/prompt/test_assemble.py::test_what_is_left_out_first_is_what_matters_least",),
-    "C40": ("worlds/prompt/test_assemble.py::test_what_is_left_out_first_is_what_matters_least",),
+    "C39": (
+        "worlds/prompt/test_assemble.py::test_the_least_important_segments_are_left_out_first",
+    ),
+    "C40": (
+        "worlds/prompt/test_assemble.py::test_the_least_important_segments_are_left_out_first",
+    ),
     "C41": ("worlds/test_service.py::test_the_dialogue_of_a_world_is_its_own",),
     "C42": ("worlds/test_service.py::test_edits_hiding_and_witnesses_show_in_the_story",),
     "C45": ("worlds/test_service.py::test_the_views_rebuilt_equal_the_live_ones",),

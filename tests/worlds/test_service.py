@@ -107,7 +107,7 @@ def test_another_version_takes_back_what_came_of_the_first(play: Play) -> None:
     assert play.affinity == 0
 
 
-def test_going_back_to_a_version_chooses_it_anew(play: Play) -> None:
+def test_an_earlier_version_can_be_chosen_again(play: Play) -> None:
     play.say("m1", "Coffee?")
     play.reply("m2", "With pleasure.")
     play.reply("m2", "No.", play.service.request_version(play.world_id, "m2", "", USER))

@@ -84,7 +84,7 @@ def test_who_is_granted_a_world_finds_nothing_that_characters_remember(tmp_path:
         assert not play.engine.memory.recall("agent:host", asked).hits
 
 
-def test_what_was_just_said_is_not_remembered_beside_it(tmp_path: Path) -> None:
+def test_a_line_in_the_dialogue_is_not_recalled_as_well(tmp_path: Path) -> None:
     with stage(tmp_path, ["I see."]) as play:
         play.say("The key to the lighthouse lies under the third fern.")
         play.read()

@@ -230,7 +230,7 @@ def test_style_and_note_are_told_and_card_instructions_only_if_allowed(stage: St
     assert "Purr." in stage.text(stage.ada)
 
 
-def test_what_is_left_out_first_is_what_matters_least(stage: Stage) -> None:
+def test_the_least_important_segments_are_left_out_first(stage: Stage) -> None:
     scene = stage.service.world(stage.id).scene
     assert scene
     stage.do(c.CloseScene(stage.id, scene.scene_id))

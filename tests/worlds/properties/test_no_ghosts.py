@@ -78,7 +78,9 @@ def situation(sim: Simulation) -> object:
 @given(
     base=st.lists(step, max_size=5), detour=st.lists(step, max_size=5), way=st.sampled_from(WAYS)
 )
-def test_what_is_unsaid_leaves_no_trace(base: list[str], detour: list[str], way: str) -> None:
+def test_a_deleted_or_rewound_line_leaves_no_trace(
+    base: list[str], detour: list[str], way: str
+) -> None:
     with TemporaryDirectory() as folder, simulation(Path(folder)) as sim:
         play(sim, [*base, "talk"])
         sim.do(ChangePresence(sim.id, sim.world.people))

@@ -79,7 +79,7 @@ def test_it_begins_at_once_tells_how_far_it_is_and_what_came_of_it(slow: Served)
         assert _parcels(slow.engine) == []
 
 
-def test_broken_off_it_keeps_what_is_in_and_goes_on_without_being_sent_again(slow: Served) -> None:
+def test_an_interrupted_import_resumes_without_another_upload(slow: Served) -> None:
     with slow.client() as client:
         import_id = _broken_off(client)
         assert client.post(f"/api/imports/{import_id}/resume").status_code == 202
@@ -91,7 +91,7 @@ def test_broken_off_it_keeps_what_is_in_and_goes_on_without_being_sent_again(slo
         assert client.post(f"/api/imports/{import_id}/resume").status_code == 404
 
 
-def test_broken_off_and_sent_again_it_goes_on_as_well(slow: Served) -> None:
+def test_an_interrupted_import_resumes_when_its_file_is_sent_again(slow: Served) -> None:
     with slow.client() as client:
         import_id = _broken_off(client)
         begin(client, lines(MANY))
@@ -145,7 +145,7 @@ def _parcels(engine: Engine) -> list[Path]:
 
 
 @pytest.mark.promise("P-IMPORT-2")
-def test_taken_back_while_it_comes_in_it_ends_and_nothing_is_left(slow: Served) -> None:
+def test_an_import_that_is_undone_while_it_runs_leaves_nothing(slow: Served) -> None:
     with slow.client() as client:
         import_id = begin(client, lines(MANY))["import_id"]
         until(client, import_id, some=True)
