@@ -58,7 +58,7 @@ class PassageTable(Projection):
     """
 
     name = "memory_words"
-    version = 7
+    version = 8
     tables: ClassVar[tuple[str, ...]] = ("memory_passages", "memory_words", "memory_words_terms")
     schema = """
     CREATE TABLE memory_passages (

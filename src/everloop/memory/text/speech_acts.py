@@ -57,6 +57,22 @@ _SMALL_TALK: Final = _words(
     bientôt au revoir de rien voilà ça va parfait
     """
 )
+_ACKNOWLEDGEMENT = re.compile(
+    r"(?:I(?:'ve| have|'ll| will)(?: \w+)? (?:noted?|saved?|recorded|remember|keep)"
+    r" (?:that|it|this)(?: down| in mind| for you)*|duly noted|will do|my pleasure"
+    r"|no (?:problem|worries)(?: at all)?"
+    r"|(?:I'm |so )*(?:happy|glad) to (?:help|hear (?:that|it))|good luck|have fun|take care"
+    r"|(?:that )?sounds (?:good|great|fair|fun|lovely|nice|wonderful)"
+    r"|(?:(?:das|es) )?(?:(?:ist|habe ich)(?: mir)? )?(?:notiert|vermerkt|gemerkt|verstanden)"
+    r"|ich habe (?:mir (?:das|es)|(?:das|es)(?: mir)?) (?:notiert|vermerkt|gemerkt)"
+    r"|ich (?:merke|notiere) (?:mir (?:das|es)|(?:das|es) mir)|gern(?:e)? geschehen|kein problem"
+    r"|(?:das )?freut mich(?: sehr)?|viel (?:erfolg|glück|spaß)|wie schön|gute besserung"
+    r"|das (?:ist|klingt|wäre) (?:fair|gut|prima|schön|super|toll)"
+    r"|(?:(?:c'est|je l'ai) )?(?:bien )?noté|compris|entendu|je m'en souviendrai|avec plaisir"
+    r"|pas de (?:problème|souci)|je (?:t'|vous )en prie|bonne (?:chance|idée)|bon courage)",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[,;:]\s*|\s+[\u2013\u2014]\s+")
 _LEAD = (
     r"(?:(?:so|and|but|also|ok|okay|hm+|well|hey|hi|hello|yeah|yes|oh|by the way|btw|please|sorry"
     r"|now|und|aber|also|ja|ach|übrigens|bitte|et|mais|alors|oui)[,!]? )*"
@@ -116,7 +132,7 @@ def classify(text: str, *, boilerplate: bool = False) -> SpeechAct:
     if speaker := _SPEAKER.match(opening):
         opening = opening[speaker.end() :]
     sentences = [part.strip() for part in _SENTENCE.findall(opening) if _WORD.search(part)]
-    if not sentences or is_small_talk(opening):
+    if is_small_talk(opening) or all(map(_acknowledges, sentences)):
         return "small talk"
     if len(text) <= READ_MAX and all(map(_asks_or_greets, sentences)):
         return "question"
@@ -140,6 +156,15 @@ def _is_small_word(word: str) -> bool:
     once = _LONG.sub(r"\1", word)
     plain = word.replace("\u2019", "'")
     return not _SMALL_TALK.isdisjoint((plain, once, _DOUBLE.sub(r"\1", once), f"{once}{once[-1]}"))
+
+
+def _acknowledges(sentence: str) -> bool:
+    """Whether a sentence only confirms that something was heard: "ok, I've noted that"."""
+    plain = sentence.replace("\u2019", "'").rstrip(".!\u2026 ")
+    return all(
+        is_small_talk(clause) or _ACKNOWLEDGEMENT.fullmatch(clause)
+        for clause in _CLAUSE.split(plain)
+    )
 
 
 def _asks_or_greets(sentence: str) -> bool:
