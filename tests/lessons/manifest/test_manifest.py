@@ -172,7 +172,7 @@ def test_stored_text_cannot_begin_a_section_of_the_manifest(
     headings = [line for line in text.splitlines() if line.startswith("#")]
     assert headings == ["## Lessons", "## Memories", "## Personas", "## Teams"]
     assert "- ada (Ada): Care ful" in text
-    assert "- Bees live in the barn (mem-1)" in text
+    assert "- Bees live in the barn (2026-01-01, mem-1)" in text
 
 
 def test_previews_have_the_requested_length(engine: Engine) -> None:

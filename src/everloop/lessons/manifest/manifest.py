@@ -238,7 +238,7 @@ def _memory_piece(hit: SearchHit, cut: int) -> PromptPiece:
         if shown.preview.startswith(shown.title)
         else f"{shown.title}: {shown.preview}"
     )
-    named = f"({shown.item_id}{format_expiry(hit.item)})"
+    named = f"({hit.item.happened_at:%Y-%m-%d}, {shown.item_id}{format_expiry(hit.item)})"
     return PromptPiece(shown.item_id, f"- {words} {named}", (hit.item.version,))
 
 
