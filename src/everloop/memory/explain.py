@@ -175,6 +175,12 @@ BOOST_REASONS: dict[str, str] = {
     "named": "the question names who said it",
     "neighbours": "an adjacent item matches",
     "expired": "it has expired",
+    "standing": "it is a standing instruction or preference",
+    "told": "it was said at the time that is asked for",
+    "question": "it is a question",
+    "small talk": "it is small talk",
+    "boilerplate": "the built-in model says it to everybody",
+    "answered": "a model said it",
 }
 
 _ALL_IDS = """

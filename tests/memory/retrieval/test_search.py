@@ -13,7 +13,7 @@ from tests.memory.test_ghosts import Diary
 
 from everloop.errors import Conflict, Forbidden, Invalid, ModelFailed
 from everloop.log import Context
-from everloop.memory.explain import explain_item
+from everloop.memory.explain import BOOST_REASONS, explain_item
 from everloop.memory.model.commands import (
     CiteItem,
     DemoteItem,
@@ -26,6 +26,7 @@ from everloop.memory.model.commands import (
     UnpinItem,
 )
 from everloop.memory.projections.queries import Filter
+from everloop.memory.retrieval.ranking import ACT_WEIGHTS
 from everloop.memory.retrieval.results import NO_MATCH, SearchQuery
 from everloop.memory.service import RememberResult
 from everloop.testing.deterministic import NEW_YEAR
@@ -463,3 +464,28 @@ def test_a_question_for_an_order_of_events_is_answered_by_date(diary: Diary) -> 
         diary.engine.do(RememberItem(f"step-{number}", text, happened_at=f"{day}T00:00:00Z"))
     asked = "List in order the steps of the kitchen that I mentioned"
     assert found(diary, asked) == ["step-1", "step-0", "step-2"]
+
+
+def test_a_standing_instruction_does_not_come_before_what_answers(diary: Diary) -> None:
+    diary.say("rule", "Always answer in metric units.")
+    diary.say("fact", "The oven takes gas.")
+    assert found(diary, "Which units does the oven take?") == ["fact", "rule"]
+
+
+def test_of_what_was_said_at_a_time_the_facts_come_first(diary: Diary) -> None:
+    diary.stage.clock.time = datetime(2026, 5, 20, 12, tzinfo=UTC)
+    spoken = (
+        ("told", "The boiler was mended.", "told"),
+        ("answer", "That must be a relief for everybody.", "saw"),
+        ("asked", "what do you think of it?", "told"),
+        ("thanks", "thank you", "told"),
+    )
+    for number, (item_id, text, how) in enumerate(spoken):
+        at = f"2026-05-13T09:0{number}:00Z"
+        said = RememberItem(item_id, text, kind="message", learned_via=how, happened_at=at)
+        diary.engine.do(said)
+    assert found(diary, "what did we talk about last week")[:2] == ["told", "answer"]
+
+
+def test_whatever_changes_points_is_explained_in_words() -> None:
+    assert {*ACT_WEIGHTS, "answered", "standing", "told"} <= BOOST_REASONS.keys()

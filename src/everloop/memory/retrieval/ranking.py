@@ -47,6 +47,7 @@ RECENCY_BOOST = 0.03
 RECENCY_LEAST = 0.001
 RECENCY_US = 30 * 86_400e6
 EXPIRED = -0.5
+TOLD_BOOST = 0.4  # of what was told, if a query names nothing but a time; less than half of a time
 FEW_ITEMS = 30  # with fewer items in memory, the floor is lower, down to half
 NEAR_SHARE = 0.4  # of the floor: turns around a passage that fits so well are its context
 ORDERED_SHARE = 0.5  # "first" and "last" choose among hits with at least this share of the points
@@ -92,31 +93,22 @@ class Ranking:
         if asked.min_similarity > 0:
             near = near[0], np.where(np.isin(near[1], rows), near[1], NO_ROW)
         said = self._said(rows)
-        legs = (
-            RankedList(
-                "words", KEYWORD_WEIGHT, words.rows, words.scores, words.similarity, floor=0.0
-            ),
-            RankedList(
-                "meaning",
-                SEMANTIC_WEIGHT,
-                meaning.rows,
-                meaning.scores,
-                meaning.similarity,
-                meaning.floor,
-            ),
+        weights, boosts = (
+            self._weights(rows, said, intent),
+            self._boosts(rows, text, hints, now),
         )
-        fused = fuse(
-            rows,
-            legs,
-            neighbours=near,
-            boosts=self._boosts(rows, text, hints, now),
-            weights=self._weights(rows, said, intent),
-        )
+        topic = not _only_names_a_time(text, hints)
+        if not topic:  # then what was told comes first
+            boosts.pop("standing", None)
+            boosts["told"] = TOLD_BOOST * np.prod([np.ones(len(rows)), *weights.values()], axis=0)
+        fused = fuse(rows, self._legs(topic=topic), neighbours=near, boosts=boosts, weights=weights)
         self._fused, self._places = fused, np.arange(len(fused))
         out = barred(self.table.act.all.take(rows), said, intent)
         good = self._passing(rows, out, asked, hints, floor).take(fused.indices(self._places))
         self._places = np.concatenate((self._places[good], self._places[~good]))
         self.passed = int(np.count_nonzero(good))
+        if "standing" in boosts and self.passed:
+            self._answer_first(boosts["standing"])
         if self.view.split_items:  # of several passages of an item, only the best one counts
             best = best_per_group(self.table.item.all.take(fused.keys(self._places)))
             self._places, self.passed = (
@@ -125,6 +117,31 @@ class Ranking:
             )
         if hints:
             self._sort_by_time(hints)
+
+    def _legs(self, *, topic: bool) -> Sequence[RankedList]:
+        """The hits of both retrievers; they bring no points if the query has no topic."""
+        words, meaning, share = self.keyword_hits, self.semantic_hits, float(topic)
+        return (
+            RankedList(
+                "words", share * KEYWORD_WEIGHT, words.rows, words.scores, words.similarity, 0.0
+            ),
+            RankedList(
+                "meaning",
+                share * SEMANTIC_WEIGHT,
+                meaning.rows,
+                meaning.scores,
+                meaning.similarity,
+                meaning.floor,
+            ),
+        )
+
+    def _answer_first(self, standing: Points) -> None:
+        """Put what fits best by itself before standing instructions, which only shape an answer."""
+        assert self._fused is not None
+        passed = self._places[: self.passed]
+        own = self._fused.points(passed) - standing.take(self._fused.indices(passed))
+        best = int(own.argmax())
+        passed[: best + 1] = np.roll(passed[: best + 1], 1)
 
     def _passing(
         self,
@@ -272,6 +289,13 @@ class Ranking:
         said = (way * table.item.all[rows], way * table.happened.all[rows], summed_up)
         by_time = np.lexsort(said)
         self._places[:good] = self._places[:good][by_time]
+
+
+def _only_names_a_time(text: str, hints: Sequence[parse.TimeHint]) -> bool:
+    """Whether a query asks for all that was said at a time: "what did we discuss last week"."""
+    filtered = any(hint.kind == "filter" for hint in hints)
+    ordered = any(hint.order for hint in hints)
+    return filtered and not ordered and asks_only_for_time(text, hints)
 
 
 def _recency_boost(happened_us: NDArray[np.int64], now_us: float) -> Points:
