@@ -35,6 +35,7 @@ _STOPS: dict[str, SearchGate] = {
     "filter": "filter",
     "not found": "rank",
     "weak": "rank",
+    "copy": "rank",
     "rank": "rank",
 }
 

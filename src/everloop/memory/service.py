@@ -48,10 +48,20 @@ TOO_WEAK = (
     "It matches, but does not fit the question well enough to be an answer. To find more, lower the"
     " setting memory.fit_min."
 )
+COPY = "Its words are those of the question, or of a memory that is shown in its place."
 COMPARE_TRIES = 8  # times that one item is compared while other processes write
 
 WhyNotReason = Literal[
-    "unknown", "branch", "retracted", "retired", "filter", "rank", "not found", "weak", "here"
+    "unknown",
+    "branch",
+    "retracted",
+    "retired",
+    "filter",
+    "rank",
+    "not found",
+    "weak",
+    "copy",
+    "here",
 ]
 
 
@@ -256,7 +266,11 @@ class MemoryService:
             if out := _failed_condition(item, asked.only) or _failed_time(item, narrowed):
                 return WhyNot("filter", out)
             found = self.memory.explain_rank(reader, sight, who, asked, now, item.position)
-        return _explain_place(found, asked.limit)
+            place = _explain_place(found, asked.limit)
+            hits = self.memory.recall(reader, sight, who, asked, now).hits
+        if place.reason == "here" and all(hit.item.item_id != item_id for hit in hits):
+            return WhyNot("copy", COPY, place.why)
+        return place
 
     def embed_briefly(self, progress: Progress | None = None) -> int:
         """Compute missing vectors for at most `embed_wait_s`, before a semantic search.

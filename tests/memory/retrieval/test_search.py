@@ -489,3 +489,30 @@ def test_of_what_was_said_at_a_time_the_facts_come_first(diary: Diary) -> None:
 
 def test_whatever_changes_points_is_explained_in_words() -> None:
     assert {*ACT_WEIGHTS, "answered", "standing", "told"} <= BOOST_REASONS.keys()
+
+
+def test_a_message_that_was_kept_as_a_memory_is_found_once(diary: Diary) -> None:
+    said = "Remember that the spare key hangs in the shed."
+    diary.engine.do(RememberItem("said", said, kind="message"))
+    diary.engine.do(RememberItem("kept", "The spare key hangs in the shed."))
+    diary.say("other", "A spare key costs nine euros.")
+    asked = SearchQuery("spare key shed", limit=2, mode="text")
+    assert found(diary, asked.text, limit=2) == ["kept", "other"]
+    assert diary.keeper.why_not(USER, "said", asked).reason == "copy"
+    assert found(diary, asked.text, only=Filter(kinds=("message",)))[0] == "said"
+
+
+def test_what_is_closest_is_shown_once(diary: Diary) -> None:
+    for name, kind in (("said", "message"), ("kept", "fact")):
+        diary.engine.do(RememberItem(name, "The spare key hangs in the shed.", kind=kind))
+    diary.keeper.embed_missing()
+    answer = diary.keeper.recall(USER, SearchQuery("capital of Mongolia"))
+    assert answer.hits == ()
+    assert [hit.item.item_id for hit in answer.closest] == ["kept"]
+
+
+def test_the_same_words_on_another_day_are_found_again(diary: Diary) -> None:
+    for name, kind, day in (("said", "message", 3), ("kept", "fact", 1)):
+        at = f"2026-05-0{day}T00:00:00Z"
+        diary.engine.do(RememberItem(name, "The gate is locked.", kind=kind, happened_at=at))
+    assert set(found(diary, "gate locked")) == {"said", "kept"}

@@ -110,6 +110,16 @@ def test_messages_in_the_dialogue_are_not_recalled_again(talking: Parlour) -> No
     assert [entry.key for entry in recalled.entries] == ["nothing"]
 
 
+def test_what_was_kept_of_a_message_in_the_dialogue_is_not_told_twice(talking: Parlour) -> None:
+    talking.ask("Please remember that the plum is ripe.")
+    talking.remembered()
+    talking.engine.do(RememberItem("mem-1", "The plum is ripe.", kind="fact"))
+    talking.engine.do(RememberItem("mem-2", "The plum has no stone.", kind="fact"))
+    _, ledger = asked(talking, "Is the plum ripe?")
+    recalled = next(one for one in ledger.sections if one.name == "recalled")
+    assert [entry.key for entry in recalled.entries] == ["mem-2"]
+
+
 def test_messages_that_do_not_fit_into_the_dialogue_can_be_recalled(tmp_path: Path) -> None:
     short = ContextLimits(dialogue=500)
     settings = msgspec.structs.replace(PLAIN, thread=ThreadSettings(context=short))

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -35,8 +34,9 @@ from everloop.memory.projections.queries import (
     load_details,
     load_viewer,
 )
+from everloop.memory.retrieval.copies import without_copies, without_kept
 from everloop.memory.retrieval.grouping import group_contradictions
-from everloop.memory.retrieval.intent import intent_of, is_copy
+from everloop.memory.retrieval.intent import intent_of
 from everloop.memory.retrieval.ranking import Ranking
 from everloop.memory.retrieval.results import (
     NO_MATCH,
@@ -55,7 +55,7 @@ from everloop.memory.time_query.topic import strip_time_words
 TEXT_MAX = 10_000
 READ_MAX = 1_000  # items cached with a visibility mask
 FLOOR = 0.4  # how well a hit has to fit, unless the settings say otherwise
-COPIES_MAX = 4  # earlier copies of the query that are passed over
+COPIES_MAX = 4  # copies that are passed over, besides one for each hit
 LISTED_MAX = 10  # hits that are put in the order of events, if the query asks for that
 ASKERS_MAX = 1_000  # principals whose scopes are cached
 
@@ -95,8 +95,7 @@ class MemorySearch:
             Invalid: the question is empty or far too long.
         """
         ranking = self._rank(reader, sight, who, asked, now)
-        found = _hits(reader, who, ranking, (0, min(asked.limit + COPIES_MAX, ranking.passed)))
-        hits = tuple(islice((hit for hit in found if not _is_copy(hit, asked)), asked.limit))
+        hits = _best_hits(reader, who, ranking, asked)
         if intent_of(asked.text).ordered:
             told = sorted(hits[:LISTED_MAX], key=lambda hit: hit.item.happened_at)
             hits = (*told, *hits[LISTED_MAX:])
@@ -106,7 +105,7 @@ class MemorySearch:
             return SearchResult(hits, tuple(ranking.notes))
         closest = () if asked.min_similarity else _hits(reader, who, ranking, (0, asked.limit))
         notes = [*ranking.notes, NO_MATCH] if closest else ranking.notes
-        return SearchResult((), tuple(notes), tuple(closest))
+        return SearchResult((), tuple(notes), tuple(without_kept(closest)))
 
     def explain_rank(
         self,
@@ -291,9 +290,18 @@ def _happened_at(reader: Reader, item: int) -> datetime | None:
     return item_from_row(found[0]).happened_at if found else None
 
 
-def _is_copy(hit: SearchHit, asked: SearchQuery) -> bool:
-    """Whether a hit is the query itself, as it was asked before."""
-    return hit.item.kind == "message" and not asked.weak and is_copy(hit.item.text, asked.text)
+def _best_hits(
+    reader: Reader, who: Viewer, ranking: Ranking, asked: SearchQuery
+) -> tuple[SearchHit, ...]:
+    """The best hits without copies; in place of those that are left out, the next ones."""
+    seen: list[SearchHit] = []
+    hits: list[SearchHit] = []
+    end = min(2 * asked.limit + COPIES_MAX, ranking.passed)
+    while len(hits) < asked.limit and len(seen) < end:
+        last = min(len(seen) + asked.limit - len(hits), end)
+        seen += _hits(reader, who, ranking, (len(seen), last))
+        hits = without_copies(seen, asked)
+    return tuple(hits)
 
 
 def _hits(reader: Reader, who: Viewer, ranking: Ranking, ranks: tuple[int, int]) -> list[SearchHit]:

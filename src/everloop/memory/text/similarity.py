@@ -141,6 +141,11 @@ def _analyse(text: str, *, dated: bool = True) -> _Analysed:
     )
 
 
+def plain_words(text: str) -> str:
+    """The words of a text in lower case, without "please remember that" and the like."""
+    return " ".join(_INTRODUCTION.sub("", text).casefold().split())
+
+
 def _write_out(text: str) -> str:
     """A text without introductory words, with contractions written out."""
     plain = _INTRODUCTION.sub("", text)

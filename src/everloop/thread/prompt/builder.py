@@ -24,6 +24,7 @@ from everloop.memory.context import (
 from everloop.memory.model.scopes import OWNER
 from everloop.memory.retrieval.results import SearchQuery
 from everloop.memory.service import MemoryService
+from everloop.memory.text.similarity import plain_words
 from everloop.ports import Clock, Tool
 from everloop.thread.model.calendar_windows import first_full_day
 from everloop.thread.model.state import CONVERSATION, thread_stream
@@ -126,7 +127,7 @@ class PromptBuilder:
                 *attached.sections(),
                 now_section(here, asked),
                 self._notes_section(reader, thread_id, branch, limits),
-                self._recall_section(reader, asked, {one.message_id for one in near}, past, limits),
+                self._recall_section(reader, asked, near, past, limits),
                 question_section(asked),
             ]
             tools = tuple(_applicable(reader, toolbox.tools, past))
@@ -148,11 +149,14 @@ class PromptBuilder:
         self,
         reader: Reader,
         asked: threads.ThreadMessage,
-        near: set[str],
+        near: Sequence[threads.ThreadMessage],
         past: Sequence[PromptSection],
         limits: ContextLimits,
     ) -> PromptSection:
-        """The section of memories on the question, without hidden ones and those told above."""
+        """The section of memories on the question, without hidden ones and those told above.
+
+        What was kept of a message stands above in its own words.
+        """
         most = limits.hits
         if not asked.text.strip() or not most:
             return recalled_section((), limits.recalled)
@@ -161,9 +165,16 @@ class PromptBuilder:
         hits = self._keeper.recall(OWNER, question).hits
         found = [hit.item for hit in hits if hit.item.position not in above]
         away = threads.hidden_messages(reader, [item.item_id for item in found])
-        out = near | away | {asked.message_id}
+        said = {one.message_id for one in near}
+        words = {plain_words(one.text) for one in near}
+        told = {
+            item.item_id
+            for item in found
+            if item.item_id in said or plain_words(item.text) in words
+        }
+        out = told | away | {asked.message_id}
         pieces = memory_pieces(reader, [item for item in found if item.item_id not in out][:most])
-        nothing = nothing_recalled(asked, in_dialogue=any(item.item_id in near for item in found))
+        nothing = nothing_recalled(asked, in_dialogue=bool(told))
         return recalled_section(pieces or [nothing], limits.recalled)
 
 
