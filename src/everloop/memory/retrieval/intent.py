@@ -108,9 +108,10 @@ def intent_of(text: str) -> QueryIntent:
 
 def is_copy(text: str, query: str) -> bool:
     """Whether a text is the query itself, and no statement that is searched for word for word."""
-    wanted, folded = _plain_query(query), text.casefold()
-    first, _, _ = wanted.partition(" ")
-    if len(folded) < len(wanted) or first not in folded or _join_words(folded) != wanted:
+    (wanted, first, last), folded = _plain_query(query), text.casefold()
+    if len(folded) < len(wanted) or first not in folded or last not in folded:
+        return False  # as nearly always
+    if _join_words(folded) != wanted:
         return False
     if is_question(text) or text.rstrip().endswith("?"):
         return True
@@ -122,8 +123,10 @@ def _plain(text: str) -> str:
 
 
 @lru_cache(maxsize=QUESTIONS_CACHED)
-def _plain_query(text: str) -> str:
-    return _plain(text)
+def _plain_query(text: str) -> tuple[str, str, str]:
+    """The words of a query, the first of them, and the last."""
+    plain = _plain(text)
+    return plain, plain.partition(" ")[0], plain.rpartition(" ")[2]
 
 
 def _join_words(folded: str) -> str:

@@ -91,7 +91,7 @@ def search_keywords(view: SearchView, text: str, source: TermSource) -> Retrieve
     if asked.phrases:
         phrases = [_find_phrase(source, view, phrase) for phrase in asked.phrases]
         matches += score_terms(view, phrases)
-    names = name_terms(terms, text, languages)
+    names = name_terms(tuple(terms), text, languages)
     naming = [term in names for term in terms]
     naming += [False] * (len(matches) - len(naming))
     found = _sum_scores(view, matches, naming)

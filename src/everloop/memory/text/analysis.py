@@ -153,20 +153,21 @@ def words_with_terms(terms: Iterable[str], text: str) -> list[str]:
     return list(dict.fromkeys(words))
 
 
-def name_terms(terms: Iterable[str], text: str, languages: Languages) -> set[str]:
+@lru_cache(maxsize=QUESTIONS_CACHED)
+def name_terms(terms: tuple[str, ...], text: str, languages: Languages) -> frozenset[str]:
     """Those of the terms that are written as names: capitalised inside a sentence, or possessive.
 
     German capitalises every noun, so there nothing is known to be a name.
     """
     if "de" in languages:
-        return set()
+        return frozenset()
     said, plain = _words_by_stem(text), unicodedata.normalize("NFC", strip_invisible(text))
     found: set[str] = set()
     for term in terms:
         words = said.get(term.split(ALTERNATIVE)[0], ())
         if words and all(_is_name(word, plain) for word in words):
             found.add(term)
-    return found
+    return frozenset(found)
 
 
 def _is_name(word: str, text: str) -> bool:
