@@ -94,6 +94,14 @@ def test_an_answer_that_ended_for_length_says_so_and_can_be_continued(tmp_path: 
             talking.talk.continue_answer(talking.answer(more).message_id, USER)
 
 
+def test_the_error_of_a_silent_model_will_name_the_setting_that_decides(tmp_path: Path) -> None:
+    with parlour(tmp_path, ["Yes."]) as talking:
+        talking.ask("Are you there?")
+        _, params = talking.model.calls[-1]
+        assert params.timeout_s == talking.running.settings.thread.answer.silence_s
+        assert params.timeout_setting == "thread.answer.silence_s"
+
+
 def test_stopping_keeps_the_text_so_far(tmp_path: Path) -> None:
     with parlour(tmp_path, [["Half ", gate(), "never"]]) as talking:
         sent = talking.say("Tell me.")

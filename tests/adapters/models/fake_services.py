@@ -28,6 +28,7 @@ class Reply:
     then: str = "end"  # end, stall, cut, garbage, or fade: end without a finish
     counted: bool = True
     thoughts: tuple[str, ...] = ()  # sent as reasoning before the answer
+    cached: int = 0  # tokens of the prompt that the service had in its cache
 
 
 @dataclass
@@ -180,7 +181,9 @@ def _chat_completions(reply: Reply, body: dict[str, Any]) -> Iterator[bytes]:
         return
     yield chunk({}, reply.finish or ("tool_calls" if reply.calls else "stop"))
     if reply.counted:
-        usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+        usage: dict[str, Any] = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+        if reply.cached:
+            usage["prompt_tokens_details"] = {"cached_tokens": reply.cached}
         yield chunk({}, usage=usage)
     yield b"data: [DONE]\n\n"
 
@@ -189,7 +192,8 @@ def _messages_api(reply: Reply, body: dict[str, Any]) -> Iterator[bytes]:
     def event(kind: str, **values: Any) -> bytes:
         return f"event: {kind}\ndata: {json.dumps({'type': kind, **values})}\n\n".encode()
 
-    usage = {"input_tokens": 11, "output_tokens": 1}
+    fresh = 11 - reply.cached  # this service counts those of its cache by themselves
+    usage = {"input_tokens": fresh, "output_tokens": 1, "cache_read_input_tokens": reply.cached}
     message: dict[str, Any] = {
         "id": "m1",
         "type": "message",

@@ -66,6 +66,12 @@ def test_tokens_are_those_the_service_counted(name: str) -> None:
     assert (usage.tokens_in, usage.tokens_out) == (11, 7)
 
 
+def test_tokens_that_the_service_had_in_its_cache_are_counted(name: str) -> None:
+    with fake_service(Reply(cached=4)) as service:
+        usage = read_completion(model_of(name, service).generate(ASK, Params())).usage
+    assert (usage.tokens_in, usage.tokens_cached) == (11, 4)
+
+
 def test_a_call_has_its_list_price_and_local_calls_are_free(name: str) -> None:
     with fake_service() as service:
         cost = read_completion(model_of(name, service).generate(ASK, Params())).usage.cost_usd
