@@ -120,6 +120,33 @@ def test_a_worker_that_rewrites_git_does_not_make_the_server_run_anything(
     assert kept.stdout == "made\n"
 
 
+def test_showing_a_repository_that_the_worker_made_runs_nothing_of_it(
+    work: Rig, tmp_path: Path
+) -> None:
+    """Its files are shown as new ones, by a git that is told by nobody how to read them."""
+    code = repository(tmp_path / "code")
+    canary = tmp_path / "canary"
+    traps = f"""
+        git config filter.x.clean "sh -c 'touch {canary}; cat'"
+        git config filter.x.process "touch {canary}"; git config diff.x.textconv "touch {canary};"
+        git config diff.x.command "touch {canary};"; git config core.fsmonitor "touch {canary};"
+        echo '* filter=x diff=x' > .gitattributes
+    """
+    orders = f"""
+        git init --quiet evil; mkdir inner; mv evil/.git .git.new; rm .git; mv .git.new .git
+        {traps} cd inner; git init --quiet; {traps} echo made > made.txt
+    """
+    where = Workspace("worktree", str(code))
+    name = work.start("sh", "-c", orders, workspace=where, grants=Grants(sandbox="off"))
+    work.until(name, "review", "failed")
+    shown = work.engine.workers.diff(name)
+    assert not canary.exists()
+    assert "+made" in shown
+    work.answer("merge")
+    assert work.until(name, "done").reason.startswith("Merged")
+    assert not canary.exists()
+
+
 @pytest.mark.usefixtures("without_bubblewrap")
 def test_permissions_are_not_skipped_without_a_sandbox(work: Rig) -> None:
     name = work.start("true", grants=Grants(skip_permissions=True))

@@ -135,6 +135,52 @@ def test_a_repository_with_changes_of_its_own_is_not_merged_into(
     assert (repository / "page.txt").read_text() == "in the middle of something\n"
 
 
+@pytest.fixture
+def unusual_git(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of a user's git that change what it prints, and how it commits."""
+    assert repository.exists()  # made before, without them
+    settings = tmp_path / "gitconfig"
+    settings.write_text(
+        "[color]\n\tui = always\n\tdiff = always\n[diff]\n\tnoprefix = true\n"
+        "[status]\n\tshowUntrackedFiles = no\n[commit]\n\tgpgSign = true\n"
+        "[gpg]\n\tprogram = /bin/false\n"
+    )
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+
+
+@pytest.mark.usefixtures("unusual_git")
+@pytest.mark.parametrize("choice", ["merge", "keep"])
+def test_settings_of_the_users_git_change_no_diff_and_lose_no_file(
+    work: Rig, repository: Path, tmp_path: Path, choice: str
+) -> None:
+    script = "echo '*.data' > .gitignore; echo kept > result.data; echo two >> page.txt"
+    name = change(work, repository, script)
+    diff = work.engine.workers.diff(name)
+    assert "diff --git a/page.txt b/page.txt\n" in diff
+    assert "\n+two\n" in diff
+    work.answer(choice)
+    done = work.until(name, "done", "failed")
+    left = tmp_path / "home" / "workers" / "work" / f"{name}.ignored"
+    assert (done.state, (left / "result.data").read_text()) == ("done", "kept\n"), done.reason
+
+
+def test_a_server_that_git_started_works_on_the_repository_that_was_asked_for(
+    work: Rig, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "--quiet", str(repository), str(other))
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
+    name = change(work, repository)
+    assert "+two" in work.engine.workers.diff(name)
+    work.answer("keep")
+    assert work.until(name, "done", "failed").state == "done"
+    monkeypatch.undo()
+    assert len(branches(repository)) == 1
+    assert branches(other) == []
+    assert git(other, "status", "--porcelain") == ""
+
+
 def test_hooks_of_the_repository_are_not_run(work: Rig, repository: Path, tmp_path: Path) -> None:
     for hook in ("post-checkout", "pre-commit", "post-merge", "prepare-commit-msg"):
         path = repository / ".git" / "hooks" / hook

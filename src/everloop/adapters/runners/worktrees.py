@@ -53,7 +53,8 @@ STOP_WORDS = frozenset(
 )
 DIFF_CHARACTERS_MAX = 2_000_000
 INNER_FILES_SHOWN = 200
-DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
+DIFF = ("diff", *PLAIN, "--ignore-submodules=all")
 LINK = "160000 "  # how git lists the commit of a repository inside another
 
 
@@ -269,13 +270,15 @@ def _diff_of_inner(path: Path, inner: Path) -> str:
         files += [
             os.path.relpath(f"{folder}/{one}", path) for one in sorted(found) if one != ".git"
         ]
-    words = ("diff", "--no-index", "--no-ext-diff", "--no-textconv", "--", os.devnull)
-    return "".join(_git(path, *words, one, check=False) for one in files[:INNER_FILES_SHOWN])
+    words = ("diff", "--no-index", *PLAIN, "--", os.devnull)
+    shown = files[:INNER_FILES_SHOWN]
+    return "".join(_in_worktree(path, *words, one, check=False) for one in shown)
 
 
 def _ignored_files(path: Path) -> list[Path]:
     """What git ignores in a worktree, relative to it; a folder of which it ignores all, as one."""
-    words = ("status", "--porcelain", "-z", "--ignored", "--ignore-submodules=all")
+    shown = ("--ignored", "--untracked-files=normal", "--ignore-submodules=all")
+    words = ("status", "--porcelain", "-z", *shown)
     found = _in_worktree(path, *words).split("\0")
     return [Path(one.removeprefix("!! ")) for one in found if one.startswith("!! ")]
 
@@ -310,7 +313,10 @@ def _merge(repository: Path, branch: str, task: Task) -> None:
         )
 
 
-_IDENTITY = ("-c", "user.name=Everloop", "-c", "user.email=everloop@everloop.invalid")
+_IDENTITY = (
+    *("-c", "user.name=Everloop", "-c", "user.email=everloop@everloop.invalid"),
+    *("-c", "commit.gpgSign=false"),  # the user's key signs what the user commits
+)
 
 
 def _beside(path: Path, name: str) -> Path:
@@ -355,12 +361,13 @@ def _restore_git_file(path: Path) -> None:
     file.write_text(wanted)
 
 
-def _in_worktree(path: Path, *words: str) -> str:
+def _in_worktree(path: Path, *words: str, check: bool = True) -> str:
     """Run git on a worktree with its own folder of git, as it was made.
 
     Never the one that its `.git` names: the worker can write that, and with it what git runs.
     """
-    return _git(path, f"--git-dir={_beside(path, 'gitdir').read_text()}", "--work-tree=.", *words)
+    own = (f"--git-dir={_beside(path, 'gitdir').read_text()}", "--work-tree=.")
+    return _git(path, *own, *words, check=check)
 
 
 def _git(path: Path, *words: str, check: bool = True) -> str:
