@@ -93,6 +93,8 @@ class ScriptedAgent:
                 await self._say(session, text)
             case {"run": command, **more}:
                 await self._run(session, command, more.get("name", ""))
+            case {"look": arguments, **more}:
+                await self._look(session, arguments, **more)
             case {"ask": form}:
                 await self._ask(session, form)
             case {"cost": amount}:
@@ -142,6 +144,32 @@ class ScriptedAgent:
             name, status="completed", content=[acp.tool_content(acp.text_block(said))]
         )
         await self._client.session_update(session_id=session, update=update)
+
+    async def _look(self, session: str, arguments: Any, at: Any = (), by: str = "") -> None:
+        """Ask for permission to read, or for a file by the protocol; note what came of it."""
+        if by == "protocol":
+            await self._fetch(session, arguments)
+            return
+        self._calls += 1
+        call = schema.ToolCallUpdate(
+            tool_call_id=f"look-{os.getpid()}-{self._calls}",
+            title="Look",
+            kind="read",
+            raw_input=arguments,
+            locations=[schema.ToolCallLocation(path=one) for one in at],
+        )
+        answer = await self._client.request_permission(
+            session_id=session, tool_call=call, options=OPTIONS
+        )
+        self._note(f"look {getattr(answer.outcome, 'option_id', 'cancelled')}")
+
+    async def _fetch(self, session: str, path: str) -> None:
+        """Ask the client for a file, which it did not offer."""
+        try:
+            answer = await self._client.read_text_file(session_id=session, path=path)
+            self._note(f"fetched {answer.content}")
+        except acp.RequestError as problem:
+            self._note(f"not fetched {problem.code}")
 
     async def _ask(self, session: str, form: dict[str, Any]) -> None:
         asked = schema.ElicitationSchema.model_validate({"type": "object", "properties": form})

@@ -73,6 +73,24 @@ def test_a_worker_in_the_sandbox_sees_no_secret_and_writes_nothing_outside(
 
 
 @needs_bubblewrap
+def test_a_worker_in_the_sandbox_leaves_git_of_a_folder_as_it_is(work: Rig, tmp_path: Path) -> None:
+    """What it put there would run as soon as the user uses git in that folder."""
+    code = repository(tmp_path / "code")
+    before = (code / ".git" / "config").read_text()
+    orders = """
+        git config core.fsmonitor evil; mkdir -p .git/hooks; echo evil > .git/hooks/post-commit
+        rm -rf .git; mv .git away; git log --format=%s; echo inside > made.txt
+    """
+    where = Workspace("folder", str(code))
+    name = work.start("sh", "-c", orders, workspace=where, grants=REQUIRED)
+    assert work.until(name, "done", "failed").state == "done", work.shown(name)
+    assert "x\n" in work.shown(name)  # its history can be read
+    assert (code / ".git" / "config").read_text() == before
+    assert not (code / ".git" / "hooks" / "post-commit").exists()
+    assert (code / "made.txt").exists()
+
+
+@needs_bubblewrap
 @pytest.mark.parametrize("granted", [False, True])
 def test_a_command_has_no_network_unless_it_was_granted(work: Rig, granted: bool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -25,7 +25,13 @@ from everloop.adapters.runners.agent_records import (
     with_known_session,
 )
 from everloop.adapters.runners.environment import scrubbed_environment
-from everloop.adapters.runners.sandbox import SandboxNeeds, git_folder, hosts_of, in_sandbox
+from everloop.adapters.runners.sandbox import (
+    SandboxNeeds,
+    git_folder,
+    has_sandbox,
+    hosts_of,
+    in_sandbox,
+)
 from everloop.errors import RunnerFailed
 from everloop.workers import (
     AgentSettings,
@@ -79,7 +85,7 @@ class AcpRunner:
         environment = {**scrubbed_environment(task, folder), "HOME": str(home), **variables}
         if task.spec.grants.skip_permissions:
             environment["IS_SANDBOX"] = "1"
-        order = self._order(task, place, agent, command)
+        order = self._order(task, place, agent, command, environment["TMPDIR"])
         (folder / "order.json").write_bytes(msgspec.json.encode(order))
         limits = task.spec.limits
         writable = (Path(place.path), folder, agent, *self._link_logins(home))
@@ -142,6 +148,7 @@ class AcpRunner:
         place: PreparedWorkspace,
         agent: Path,
         command: tuple[str, ...],
+        temporary: str,
     ) -> dict[str, Any]:
         return {
             "step": task.step,
@@ -153,6 +160,8 @@ class AcpRunner:
             "cwd": place.path,
             "agent_folder": str(agent),
             "skip_permissions": task.spec.grants.skip_permissions,
+            "sandboxed": has_sandbox(task),
+            "private": [temporary],
         }
 
 

@@ -19,10 +19,12 @@ import acp
 from acp import schema
 
 from everloop.adapters.runners.agent_host import AgentHost, chosen_values, describe_call, emit
+from everloop.adapters.runners.reach import Reach
 
 VERSION = 1
 LINE_BYTES_MAX = 16_777_216
-FREE = ("read", "search", "think")
+READS = ("read", "search")
+FREE = (*READS, "think")
 EDITS = ("edit", "delete", "move")
 LIMITS = {"max_tokens": "token", "max_turn_requests": "turn"}
 NO_LOGIN = -32_000  # the protocol's code for "authentication required"
@@ -43,6 +45,7 @@ class AcpHost(AgentHost):
         self._messages: list[tuple[str, str]] = []  # that the agent has not got yet
         self._cost, self._tokens = 0.0, 0
         self._titles: dict[str, str] = {}
+        self._reach = Reach(self._order)
 
     async def run(self) -> None:
         """Run until the agent has ended its turn, or failed."""
@@ -212,12 +215,10 @@ class AcpHost(AgentHost):
         return CANCELLED
 
     def _is_free(self, call: Any, kind: str) -> bool:
-        if kind in FREE:
-            return True
-        root = Path(self._order["cwd"]).resolve()
-        paths = [one.path for one in call.locations or ()]
-        inside = all((root / path).resolve().is_relative_to(root) for path in paths)
-        return kind in EDITS and bool(paths) and inside
+        paths = [str(one.path) for one in call.locations or ()]
+        if kind in READS:
+            return self._reach.may_call(call.raw_input, paths)
+        return kind in FREE or (kind in EDITS and self._reach.may_edit(paths))
 
     def _describe(self, call: Any, tool: str) -> str:
         given = _arguments(call)

@@ -25,7 +25,13 @@ from everloop.adapters.runners.agent_records import (
     with_known_session,
 )
 from everloop.adapters.runners.environment import scrubbed_environment
-from everloop.adapters.runners.sandbox import SandboxNeeds, git_folder, hosts_of, in_sandbox
+from everloop.adapters.runners.sandbox import (
+    SandboxNeeds,
+    git_folder,
+    has_sandbox,
+    hosts_of,
+    in_sandbox,
+)
 from everloop.errors import RunnerFailed
 from everloop.workers import (
     CLAUDE_HOSTS,
@@ -144,5 +150,7 @@ class ClaudeRunner:
             "agent_folder": str(agent),
             "budget_usd": left,
             "skip_permissions": task.spec.grants.skip_permissions,
+            "sandboxed": has_sandbox(task),
+            "private": [environment["TMPDIR"]],
             "env": environment,
         }

@@ -24,27 +24,18 @@ from everloop.adapters.runners.agent_host import (
     describe_call,
     emit,
 )
+from everloop.adapters.runners.reach import Reach
 
 BUFFER_BYTES = 16_777_216
 QUIET_S = 3.0  # how long a message that came late may take to be picked up
 EDITS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
-FREE = frozenset(
-    (
-        "Read",
-        "Glob",
-        "Grep",
-        "LS",
-        "TodoWrite",
-        "Task",
-        "Agent",
-        "TaskOutput",
-        "Skill",
-        "ToolSearch",
-    )
-)
+READS = ("Read", "Glob", "Grep", "LS", "NotebookRead")
+HELPERS = ("Task", "Agent")
+FREE = frozenset(("TodoWrite", "TaskOutput", "Skill", "ToolSearch"))
 # The CLI allows some of these by itself, such as `ls`, and asks no hook when a deferred call is
 # resumed. A rule makes it ask each time, so that a call that was denied never runs.
-ASKED = ("Bash", "BashOutput", "KillShell", "WebFetch", "WebSearch", "Monitor")
+SHELLS = ("Bash", "BashOutput", "KillShell", "WebFetch", "WebSearch", "Monitor")
+ASKED = (*SHELLS, *READS, *HELPERS)
 QUESTION = "AskUserQuestion"
 PATHS = ("file_path", "notebook_path", "path")
 LATER = (429, 500, 502, 503, 504, 529)
@@ -58,6 +49,7 @@ class ClaudeHost(AgentHost):
         self._client: Any = None
         self._steered = False
         self._plan = ""
+        self._reach = Reach(self._order)
 
     async def run(self) -> None:
         """Run until the agent has ended, needs a person, or failed."""
@@ -127,13 +119,21 @@ class ClaudeHost(AgentHost):
         return {"hookSpecificOutput": decision}
 
     def _is_free(self, name: str, arguments: dict[str, Any]) -> bool:
-        if name in FREE:
-            return True
-        if name not in EDITS or self._order["step"] == "plan":
-            return False
-        root = Path(self._order["cwd"]).resolve()
-        paths = [arguments[key] for key in PATHS if isinstance(arguments.get(key), str)]
-        return bool(paths) and all((root / path).resolve().is_relative_to(root) for path in paths)
+        given = [arguments[key] for key in PATHS if arguments.get(key) is not None]
+        if name == "Glob":
+            return self._reach.may_search(arguments.get("pattern"), arguments.get("path") or "")
+        if name in READS:
+            return self._reach.may_read(given, self._own_results())
+        if name in HELPERS:  # isolated, it is copied by the repository's git, or sent elsewhere
+            return not arguments.get("isolation")
+        if name in EDITS and self._order["step"] != "plan":
+            return self._reach.may_edit(given)
+        return name in FREE
+
+    def _own_results(self) -> list[Path]:
+        """Where the CLI keeps results of this session that were too long to show."""
+        configuration = Path(self._order["env"]["CLAUDE_CONFIG_DIR"])
+        return list(configuration.glob(f"projects/*/{self._order['session_id']}"))
 
     async def _permit(self, name: str, arguments: dict[str, Any], context: Any) -> Any:
         """Answer for a call: with the user's answer, which is waited for if need be."""

@@ -47,6 +47,11 @@ def sandbox_problem() -> str:
     return "" if ran.returncode == 0 else f"bubblewrap is not allowed here: {ran.stderr.strip()}"
 
 
+def has_sandbox(task: Task) -> bool:
+    """Whether the processes of a task run in a sandbox here."""
+    return task.spec.grants.sandbox != "off" and not sandbox_problem()
+
+
 def git_folder(place: PreparedWorkspace) -> tuple[Path, ...]:
     """Where git keeps the repository of a worktree, so that a worker can look at its history."""
     return (Path(place.repository),) if place.repository else ()
@@ -99,7 +104,10 @@ def in_sandbox(task: Task, argv: tuple[str, ...], needs: SandboxNeeds) -> tuple[
     if problem:
         return argv
     readable = (*needs.readable, *_programs(argv))
-    options = _options(needs.writable, readable, network=grants.network)
+    options = (
+        *_options(needs.writable, readable, network=grants.network),
+        *_kept_from_changes(task),
+    )
     if grants.network or not needs.hosts or needs.proxy is None:
         return (*options, *argv)
     needs.proxy.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -113,6 +121,15 @@ def in_sandbox(task: Task, argv: tuple[str, ...], needs: SandboxNeeds) -> tuple[
     inside = (FORWARDER, str(PORT), socket, "--")
     python = (sys.executable, "-I", "-S")
     return (*python, *around, *options, *gated, *python, *inside, *argv)
+
+
+def _kept_from_changes(task: Task) -> Iterator[str]:
+    """Options that keep `.git` of the user's own folder as it is: what is in it, git runs."""
+    if task.spec.workspace.kind == "folder":
+        folder = Path(task.spec.workspace.path).expanduser().resolve()
+        git = (folder / ".git").resolve()
+        if git.exists() and git.is_relative_to(folder):
+            yield from ("--ro-bind", str(git), str(git))
 
 
 def _programs(argv: tuple[str, ...]) -> Iterator[Path]:

@@ -1,0 +1,93 @@
+"""What an agent reads and edits without asking: its workspace, and what is private to its task.
+
+A path counts as inside only if it is so in each way that a program may read it: links before `..`,
+or `..` first. What one may read in yet another way (`~`, blanks around it) counts as outside.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+GIT = ".git"
+PATTERN = frozenset("*?[{")
+UNCLEAR = ("..", "~", "{/", ",/")  # in a pattern: it may lead out of the folder that it begins with
+PROGRAMS = ("command", "cmd", "script")  # names of arguments that are run, whatever they are called
+
+
+class Reach:
+    """The folders of an agent. In a sandbox reading is free: it holds nothing else of the user."""
+
+    def __init__(self, order: dict[str, Any]) -> None:
+        self._root = Path(order["cwd"])
+        self._private = [Path(one) for one in order["private"]]
+        self._is_sandboxed = bool(order["sandboxed"])
+
+    def may_read(self, paths: Sequence[Any], private: Sequence[Path] = ()) -> bool:
+        """Whether all of these may be read unasked; no path means the workspace."""
+        folders = (self._root, *self._private, *private)
+        return self._is_sandboxed or all(self._is_inside(one, folders) for one in paths)
+
+    def may_search(self, pattern: Any, folder: Any) -> bool:
+        """Whether names that fit a pattern may be looked for unasked."""
+        if self._is_sandboxed:
+            return True
+        if not isinstance(pattern, str) or not isinstance(folder, str):
+            return False
+        if pattern != pattern.strip() or any(one in pattern for one in UNCLEAR):
+            return False
+        return self.may_read([folder, os.path.join(folder, _before_wildcard(pattern))])
+
+    def may_edit(self, paths: Sequence[Any]) -> bool:
+        """Whether these may be changed unasked: never what git keeps, for git runs what it says."""
+        return bool(paths) and all(
+            self._is_inside(one, [self._root])
+            and not any(GIT in path.parts for path in self._readings(one))
+            for one in paths
+        )
+
+    def may_call(self, arguments: Any, paths: Sequence[str]) -> bool:
+        """Whether a call that says it reads may do so unasked, by all that its arguments name."""
+        if self._is_sandboxed:
+            return True
+        named = [*paths, *path_like(arguments)]
+        known = bool(paths) or isinstance(arguments, dict)
+        return known and not _runs_something(arguments) and self.may_read(named)
+
+    def _is_inside(self, path: Any, folders: Sequence[Path]) -> bool:
+        if not isinstance(path, str) or path != path.strip() or path.startswith("~"):
+            return False
+        try:
+            readings = self._readings(path)
+        except (OSError, ValueError):  # a link to itself, or a name that cannot be one
+            return False
+        inside = [one.resolve() for one in folders]
+        return all(any(one.is_relative_to(each) for each in inside) for one in readings)
+
+    def _readings(self, path: str) -> tuple[Path, Path]:
+        whole = self._root / path
+        return whole.resolve(), Path(os.path.normpath(whole)).resolve()
+
+
+def path_like(value: Any) -> Iterator[str]:
+    """The texts within a value that may name something outside the workspace."""
+    if isinstance(value, str):
+        plain = value.strip()
+        outside = plain.startswith(("/", "~", "file:")) or ".." in plain.split("/")
+        if outside:
+            yield value.removeprefix("file://")
+    elif isinstance(value, dict | list):
+        held = cast("dict[str, Any] | list[Any]", value)
+        for one in held.values() if isinstance(held, dict) else held:
+            yield from path_like(one)
+
+
+def _runs_something(arguments: Any) -> bool:
+    return isinstance(arguments, dict) and any(name in arguments for name in PROGRAMS)
+
+
+def _before_wildcard(pattern: str) -> str:
+    """The folders of a pattern before the first part that has a wildcard."""
+    parts = pattern.split("/")
+    wild = next((n for n, one in enumerate(parts) if PATTERN & set(one)), len(parts))
+    return "/".join(parts[:wild]) or ("/" if pattern.startswith("/") else "")
