@@ -135,6 +135,22 @@ def test_a_repository_with_changes_of_its_own_is_not_merged_into(
     assert (repository / "page.txt").read_text() == "in the middle of something\n"
 
 
+@pytest.mark.promise("P-WORK-5")
+def test_nothing_is_merged_where_no_branch_is_checked_out(work: Rig, repository: Path) -> None:
+    """The merge would be on no branch, and gone once another one is checked out."""
+    git(repository, "checkout", "--quiet", "--detach")
+    name = change(work, repository)
+    work.answer("merge")
+    while not work.task(name).reason:
+        work.scheduler.tick()
+    assert "no branch checked out" in work.task(name).reason
+    assert len(branches(repository)) == 1
+    git(repository, "checkout", "--quiet", "main")
+    work.answer("merge")
+    assert work.until(name, "done").reason.startswith("Merged")
+    assert git(repository, "show", "main:page.txt") == "one\ntwo\n"
+
+
 @pytest.fixture
 def unusual_git(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings of a user's git that change what it prints, and how it commits."""

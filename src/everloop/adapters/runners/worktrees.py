@@ -298,6 +298,11 @@ def _merge(repository: Path, branch: str, task: Task) -> None:
     Raises:
         Conflict: it cannot be merged; the repository is as it was.
     """
+    if run_git(repository, "symbolic-ref", "--quiet", "HEAD").returncode != 0:
+        raise Conflict(
+            "the repository has no branch checked out, so nothing would keep the merge",
+            hint="Check out a branch, then merge; or keep the branch.",
+        )
     if _git(repository, "status", "--porcelain", "--untracked-files=no").strip():
         raise Conflict(
             "the repository has uncommitted changes", hint="Commit or stash them, then merge."
