@@ -1,6 +1,7 @@
 """Schedules, watches and start rules at work, with real commands."""
 
 from collections.abc import Generator
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -8,6 +9,7 @@ import pytest
 from tests.workers.rig import Rig, rig
 
 from everloop.app import USER
+from everloop.errors import Invalid
 from everloop.log import Context
 from everloop.workers import Grants, ScheduleTask, StartRule, TaskSpec, Timing, Workspace
 
@@ -51,6 +53,17 @@ def test_a_schedule_starts_its_task_at_each_due_time_once(work: Rig, tmp_path: P
         assert look(work) == ""
     assert count.read_text() == "x\nx\n"
     assert work.engine.automation.list_schedules()[0].schedule.runs == 2
+
+
+def test_a_date_that_is_over_is_refused_and_the_same_request_later_is_not(work: Rig) -> None:
+    past, soon = Timing("once", "2001-01-01 09:00"), work.stage.clock.now() + timedelta(hours=1)
+    with pytest.raises(Invalid, match="has passed"):
+        schedule(work, past, "true")
+    service, spec = work.engine.automation, TaskSpec("Once", command=("true",))
+    timing = Timing("once", soon.isoformat())
+    first = service.set_schedule(timing, spec, USER, request_id="r1")
+    work.stage.clock.tick(hours=2)
+    assert service.set_schedule(timing, spec, USER, request_id="r1").schedule == first.schedule
 
 
 @pytest.mark.parametrize(("missed", "runs"), [("once", 1), ("skip", 0)])

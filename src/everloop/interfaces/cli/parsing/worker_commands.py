@@ -42,10 +42,11 @@ def _read(parser: ArgumentParser) -> None:
 
 def _work(parser: ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", default="", help="what to do, in your words")
-    parser.add_argument(
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument(
         "--repository", default="", metavar="PATH", help="work in a git worktree of this repository"
     )
-    parser.add_argument("--folder", default="", metavar="PATH", help="work in this folder itself")
+    place.add_argument("--folder", default="", metavar="PATH", help="work in this folder itself")
     parser.add_argument(
         "--base", default="", metavar="BRANCH", help="branch or commit that a worktree starts from"
     )
