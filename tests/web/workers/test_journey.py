@@ -120,7 +120,9 @@ def review_and_comment(page: Page, shoot: Shoot) -> None:
     shoot(page, "task-checks")
     page.get_by_role("tab", name="Changes").click()
     line = page.locator("[data-kind=added]", has_text="wait_for_clock")
-    expect(line.locator("code span").first).to_be_visible()  # highlighted
+    expect(line.locator("code span").first).to_be_visible()
+    colours = "all => all.map(one => getComputedStyle(one).color)"
+    assert len(set(line.locator("code span").evaluate_all(colours))) > 1  # highlighted
     line.get_by_role("button", name="Comment on line 2 of login.py").click()
     page.get_by_role("textbox", name="Comment on line 2").fill("Wait two seconds at most")
     page.get_by_role("button", name="Keep comment").click()

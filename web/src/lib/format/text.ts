@@ -26,6 +26,14 @@ export function capitalize(text: string): string {
 	return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+// Format, control and separator characters, and letters that show nothing; not tabs and line ends.
+const HIDDEN = /(?![\t\n\r])(?:[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\u2800]|\u034f|\u17b4|\u17b5)/gu;
+
+/** Code or output with what cannot be seen written out, such as `\u{202e}`: it could make a line look like another one. */
+export function writeOutHidden(text: string): string {
+	return text.replace(HIDDEN, (one) => `\\u{${(one.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}}`);
+}
+
 /** Markdown as one line of plain text, for lists. */
 export function stripMarkdown(text: string): string {
 	return text

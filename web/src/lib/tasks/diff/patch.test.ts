@@ -25,6 +25,13 @@ Binary files /dev/null and b/logo.png differ
 `;
 
 describe('parseDiff', () => {
+	it('shows what cannot be seen', () => {
+		const patch = '--- a/a.py\n+++ b/\u202egpj.py\n@@ -0,0 +1,2 @@\n+if admin\u202e \u2066:\n+\tx = "ü"\u200b\r\n';
+		const [file] = parseDiff(patch);
+		expect(file?.path).toBe('\\u{202e}gpj.py');
+		expect(file?.hunks[0]?.lines.map((line) => line.text.trimEnd())).toEqual(['if admin\\u{202e} \\u{2066}:', '\tx = "ü"\\u{200b}']);
+	});
+
 	it('numbers the lines of both sides and counts what changed', () => {
 		const [file, created, image] = parseDiff(PATCH);
 		expect(file).toMatchObject({ path: 'src/a.py', status: 'changed', added: 1, removed: 1 });

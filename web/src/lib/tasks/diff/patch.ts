@@ -1,5 +1,6 @@
 /** Reads a patch of git into files and lines, and writes comments on lines as one message. Pure, so that it can be tested. */
 import { parsePatch, type StructuredPatch } from 'diff';
+import { writeOutHidden } from '$lib/format/text';
 
 export type DiffLine = { kind: 'added' | 'removed' | 'same'; old: number | null; new: number | null; text: string };
 export type Hunk = { key: string; lines: DiffLine[] };
@@ -36,7 +37,7 @@ function toLines(raw: string[], oldStart: number, newStart: number): DiffLine[] 
 	const lines: DiffLine[] = [];
 	let [before, after] = [oldStart, newStart];
 	for (const line of raw) {
-		const text = line.slice(1);
+		const text = writeOutHidden(line.slice(1));
 		if (line.startsWith('+')) lines.push({ kind: 'added', old: null, new: after++, text });
 		else if (line.startsWith('-')) lines.push({ kind: 'removed', old: before++, new: null, text });
 		else if (!line.startsWith('\\')) lines.push({ kind: 'same', old: before++, new: after++, text });
@@ -44,7 +45,7 @@ function toLines(raw: string[], oldStart: number, newStart: number): DiffLine[] 
 	return lines;
 }
 
-const cleanName = (name: string | undefined): string => (name ?? '').replace(/^[ab]\//, '').replace(/^\/dev\/null$/, '');
+const cleanName = (name: string | undefined): string => writeOutHidden((name ?? '').replace(/^[ab]\//, '').replace(/^\/dev\/null$/, ''));
 
 const LANGUAGES: Record<string, string> = { h: 'c', hpp: 'cpp', cc: 'cpp', mjs: 'js', cjs: 'js', htm: 'html', pyi: 'py', cfg: 'ini', ksh: 'sh' };
 
