@@ -62,13 +62,13 @@ def branches(repository: Path) -> list[str]:
 
 
 def test_a_task_works_on_its_own_branch_and_shows_its_diff(work: Rig, repository: Path) -> None:
-    name = change(work, repository)
+    name = change(work, repository, "echo two >> page.txt; echo new > 'neu ü.txt'")
     assert (repository / "page.txt").read_text() == "one\n"
     (branch,) = branches(repository)
     assert branch.startswith("everloop/command-")
     diff = work.engine.workers.diff(name)
     assert "+two" in diff
-    assert "new.txt" in diff
+    assert "diff --git a/neu ü.txt b/neu ü.txt" in diff
 
 
 def test_a_node_without_the_worktree_says_so_and_shows_no_empty_diff(

@@ -21,7 +21,10 @@ _OF_ANOTHER = frozenset(
         "GIT_PREFIX",
     )
 )
-_SAFE = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "diff.external=")
+_SAFE = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "diff.external="),
+    *("-c", "core.quotePath=false"),  # names in a diff as they are, not in octal numbers
+)
 
 
 def run_git(
