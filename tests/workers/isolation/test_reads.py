@@ -34,7 +34,8 @@ def place_with_links(tmp_path: Path) -> tuple[Path, Path]:
 def reach(place: Path, *, sandboxed: bool = False) -> Reach:
     """What an agent in this workspace reaches."""
     private = [str(place.parent / "temporary")]
-    return Reach({"cwd": str(place), "private": private, "sandboxed": sandboxed})
+    order = {"cwd": str(place), "private": private, "sandboxed": sandboxed}
+    return Reach({**order, "withheld": [str(place.parent / "login")]})
 
 
 @pytest.mark.parametrize(
@@ -126,6 +127,16 @@ def test_what_git_keeps_is_read_freely_and_changed_only_with_an_approval(
     assert not reach(place, sandboxed=True).may_edit([path])
 
 
+@pytest.mark.parametrize(
+    "path", ["{}/login/key", "{}/login", "{}", "/", "folder/login/key", "../login/key", "~/.x/key"]
+)
+def test_in_a_sandbox_the_login_of_the_agent_is_not_read_unasked(tmp_path: Path, path: str) -> None:
+    place, _ = place_with_links(tmp_path)
+    given = path.format(tmp_path)
+    assert not reach(place, sandboxed=True).may_read([given])
+    assert not reach(place, sandboxed=True).may_call({"path": given}, [])
+
+
 def test_in_a_sandbox_reading_is_free(tmp_path: Path) -> None:
     place, secret = place_with_links(tmp_path)
     inside = reach(place, sandboxed=True)
@@ -204,6 +215,20 @@ def test_in_a_sandbox_claude_code_reads_unasked_and_sees_no_secret(
         assert "qx-secret" not in api.heard()
 
 
+@pytest.mark.skipif(bool(sandbox.sandbox_problem()), reason="no bubblewrap here")
+def test_in_a_sandbox_claude_code_does_not_read_its_own_configuration_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "workers" / "tasks" / "tsk-2" / "agent" / "everloop.json"
+    read = ("Read", {"file_path": str(own)})
+    with agents(tmp_path, monkeypatch, [read], ["Done."]) as (work, api):
+        name = hire_claude(work, grants=Grants(sandbox="required"))
+        assert (str(own) in waits_for_an_approval(work, name), own.exists()) == (True, True)
+        work.answer("deny")
+        assert work.until(name, *ENDED, "waiting").claim == "Done."
+        assert "pending_call" not in api.heard()
+
+
 @pytest.mark.parametrize(
     ("arguments", "at"),
     [
@@ -212,7 +237,9 @@ def test_in_a_sandbox_claude_code_reads_unasked_and_sees_no_secret(
         ({"path": "page.txt"}, ["{}/secret.txt"]),
         ({"command": ["cat", "page.txt"]}, ["page.txt"]),
         (None, []),
-        ("cat ../secret.txt", []),
+        ("../secret.txt", []),
+        ({"file": {"uri": "file:///etc/passwd"}}, []),
+        ({"path": "folder/secret.txt"}, []),
     ],
 )
 def test_an_acp_agent_asks_before_it_reads_outside_its_workspace(

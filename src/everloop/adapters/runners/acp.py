@@ -26,6 +26,7 @@ from everloop.adapters.runners.agent_records import (
 )
 from everloop.adapters.runners.environment import scrubbed_environment
 from everloop.adapters.runners.sandbox import (
+    PROCESSES,
     SandboxNeeds,
     git_folder,
     has_sandbox,
@@ -85,10 +86,16 @@ class AcpRunner:
         environment = {**scrubbed_environment(task, folder), "HOME": str(home), **variables}
         if task.spec.grants.skip_permissions:
             environment["IS_SANDBOX"] = "1"
-        order = self._order(task, place, agent, command, environment["TMPDIR"])
+        logins = self._link_logins(home)
+        order = {
+            **self._order(task, place, agent, command),
+            "sandboxed": has_sandbox(task),
+            "private": [environment["TMPDIR"]],
+            "withheld": [*map(str, logins), PROCESSES],
+        }
         (folder / "order.json").write_bytes(msgspec.json.encode(order))
         limits = task.spec.limits
-        writable = (Path(place.path), folder, agent, *self._link_logins(home))
+        writable = (Path(place.path), folder, agent, *logins)
         readable = (*host_needs(), *git_folder(place), Path(command[0]).parent)
         hosts = (*self._settings.hosts, *hosts_of(variables))
         needs = SandboxNeeds(writable, readable, hosts, folder / "proxy")
@@ -148,7 +155,6 @@ class AcpRunner:
         place: PreparedWorkspace,
         agent: Path,
         command: tuple[str, ...],
-        temporary: str,
     ) -> dict[str, Any]:
         return {
             "step": task.step,
@@ -160,8 +166,6 @@ class AcpRunner:
             "cwd": place.path,
             "agent_folder": str(agent),
             "skip_permissions": task.spec.grants.skip_permissions,
-            "sandboxed": has_sandbox(task),
-            "private": [temporary],
         }
 
 

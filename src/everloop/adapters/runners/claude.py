@@ -26,6 +26,7 @@ from everloop.adapters.runners.agent_records import (
 )
 from everloop.adapters.runners.environment import scrubbed_environment
 from everloop.adapters.runners.sandbox import (
+    PROCESSES,
     SandboxNeeds,
     git_folder,
     has_sandbox,
@@ -152,5 +153,6 @@ class ClaudeRunner:
             "skip_permissions": task.spec.grants.skip_permissions,
             "sandboxed": has_sandbox(task),
             "private": [environment["TMPDIR"]],
+            "withheld": [environment["CLAUDE_CONFIG_DIR"], PROCESSES],
             "env": environment,
         }

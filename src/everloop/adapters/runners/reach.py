@@ -16,17 +16,25 @@ PROGRAMS = ("command", "cmd", "script")  # names of arguments that are run, what
 
 
 class Reach:
-    """The folders of an agent. In a sandbox reading is free: it holds nothing else of the user."""
+    """The folders of an agent.
+
+    A sandbox holds nothing else of the user but what the agent itself needs, such as its login. So
+    reading is free there, except of that: it is withheld.
+    """
 
     def __init__(self, order: dict[str, Any]) -> None:
         self._root = Path(order["cwd"])
         self._private = [Path(one) for one in order["private"]]
+        self._withheld = [Path(one) for one in order["withheld"]]
         self._is_sandboxed = bool(order["sandboxed"])
 
     def may_read(self, paths: Sequence[Any], private: Sequence[Path] = ()) -> bool:
         """Whether all of these may be read unasked; no path means the workspace."""
         folders = (self._root, *self._private, *private)
-        return self._is_sandboxed or all(self._is_inside(one, folders) for one in paths)
+        return all(
+            self._is_inside(one, folders) or (self._is_sandboxed and self._is_open(one))
+            for one in paths
+        )
 
     def may_search(self, pattern: Any, folder: Any) -> bool:
         """Whether names that fit a pattern may be looked for unasked."""
@@ -48,38 +56,45 @@ class Reach:
 
     def may_call(self, arguments: Any, paths: Sequence[str]) -> bool:
         """Whether a call that says it reads may do so unasked, by all that its arguments name."""
-        if self._is_sandboxed:
-            return True
-        named = [*paths, *path_like(arguments)]
         known = bool(paths) or isinstance(arguments, dict)
-        return known and not _runs_something(arguments) and self.may_read(named)
+        clear = self._is_sandboxed or (known and not _runs_something(arguments))
+        return clear and self.may_read([*paths, *texts_in(arguments)])
 
     def _is_inside(self, path: Any, folders: Sequence[Path]) -> bool:
-        if not isinstance(path, str) or path != path.strip() or path.startswith("~"):
-            return False
-        try:
-            readings = self._readings(path)
-        except (OSError, ValueError):  # a link to itself, or a name that cannot be one
-            return False
+        readings = self._readings(path)
         inside = [one.resolve() for one in folders]
-        return all(any(one.is_relative_to(each) for each in inside) for one in readings)
+        within = (any(one.is_relative_to(each) for each in inside) for one in readings)
+        return bool(readings) and all(within)
 
-    def _readings(self, path: str) -> tuple[Path, Path]:
+    def _is_open(self, path: Any) -> bool:
+        """Whether a path neither is, nor holds, nor lies in something that is withheld."""
+        readings = self._readings(path)
+        closed = [one.resolve() for one in self._withheld]
+        return bool(readings) and not any(
+            one.is_relative_to(each) or each.is_relative_to(one)
+            for one in readings
+            for each in closed
+        )
+
+    def _readings(self, path: Any) -> tuple[Path, ...]:
+        """What a path may name; nothing if that is not clear."""
+        if not isinstance(path, str) or path != path.strip() or path.startswith("~"):
+            return ()
         whole = self._root / path
-        return whole.resolve(), Path(os.path.normpath(whole)).resolve()
+        try:
+            return whole.resolve(), Path(os.path.normpath(whole)).resolve()
+        except (OSError, ValueError, RuntimeError):  # a link to itself, or no name of a file
+            return ()
 
 
-def path_like(value: Any) -> Iterator[str]:
-    """The texts within a value that may name something outside the workspace."""
+def texts_in(value: Any) -> Iterator[str]:
+    """All texts within a value. Each may be a path; what is none stays in the workspace."""
     if isinstance(value, str):
-        plain = value.strip()
-        outside = plain.startswith(("/", "~", "file:")) or ".." in plain.split("/")
-        if outside:
-            yield value.removeprefix("file://")
+        yield value.removeprefix("file://")
     elif isinstance(value, dict | list):
         held = cast("dict[str, Any] | list[Any]", value)
         for one in held.values() if isinstance(held, dict) else held:
-            yield from path_like(one)
+            yield from texts_in(one)
 
 
 def _runs_something(arguments: Any) -> bool:

@@ -21,6 +21,7 @@ from everloop.workers import PreparedWorkspace, Task
 
 READ_ONLY = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt")
 NAMES = "/run/systemd/resolve"  # where many systems keep how names are looked up
+PROCESSES = "/proc"  # has the environment of the agent itself, and so its key
 PROBE_S = 10
 PROXY_SOCKET = "proxy"
 PROXY_FOLDER = "/run/everloop"  # where the sandbox has the folder of that socket
@@ -167,7 +168,7 @@ def _options(
         "--unshare-all",
         "--new-session",
     ]
-    words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # noqa: S108 - inside
+    words += ["--proc", PROCESSES, "--dev", "/dev", "--tmpfs", "/tmp"]  # noqa: S108 - inside
     if network:
         words += ["--share-net", "--ro-bind-try", NAMES, NAMES]
     for path in (*READ_ONLY, *map(str, readable)):
