@@ -1,5 +1,6 @@
 """After the turn: what a model or rules read from it, for whom, and how it is taken back."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.worlds.stage import Stage, stage
@@ -139,6 +140,73 @@ def test_a_whisper_is_read_for_its_witnesses_alone(tmp_path: Path) -> None:
         assert any("zephyr" in one for one in ada)
         assert "zephyr" not in play.told(play.ben)
         assert "doing" not in str(play.world.activities.get("you", ""))
+
+
+def whisper(play: Stage, text: str, *readings: Mapping[str, object]) -> None:
+    """Whisper to Ada, who whispers back; then both lines are read."""
+    play.say(text, witnesses=(play.ada,), addressee=play.ada)
+    play.read(*readings)
+
+
+def events(play: Stage) -> list[tuple[str, str, tuple[str, ...]]]:
+    return [(one.title, one.status, one.known_to) for one in play.world.events.values()]
+
+
+PICNIC_PLANNED = {"events": [{"title": "Picnic", "change": "planned", "gist": "In the zephyr."}]}
+
+
+def test_an_event_planned_in_a_whisper_is_known_to_those_who_whispered(tmp_path: Path) -> None:
+    with stage(tmp_path, ["Gladly."]) as play:
+        whisper(play, "Ada, let us have a picnic in the zephyr.", PICNIC_PLANNED)
+        assert events(play) == [("Picnic", "planned", ("you", play.ada))]
+        assert "zephyr" in play.told(play.ada)
+        assert "zephyr" not in play.told(play.ben) + play.told("narrator")
+
+
+def test_a_whisper_leaves_the_events_of_all_alone(tmp_path: Path) -> None:
+    with stage(tmp_path, ["Gladly."]) as play:
+        play.do(PlanEvent(play.id, "song", "Song"))
+        changes = ("started", "cancelled", "completed")
+        read = [{"title": "Song", "change": change} for change in changes]
+        whisper(play, "Ada, the song is over.", {"events": read})
+        assert status(play) == "planned"
+
+
+def test_what_came_of_a_whispered_event_stays_between_those_who_whispered(tmp_path: Path) -> None:
+    with stage(tmp_path, ["Gladly.", "It is done."]) as play:
+        whisper(play, "Ada, let us have a picnic in the zephyr.", PICNIC_PLANNED)
+        done = {"title": "Picnic", "change": "completed", "gist": "They ate in the zephyr."}
+        whisper(play, "Ada, that was a fine picnic.", {"events": [done]})
+        assert events(play) == []
+        play.read()
+        known = [play.worlds.memories.of(play.id, who) for who in (play.ada, play.ben)]
+        assert ["zephyr" in str(one) for one in known] == [True, False]
+
+
+def test_what_all_hear_is_another_event_and_ends_the_whispered_one(tmp_path: Path) -> None:
+    with stage(tmp_path, ["Gladly.", "Splendid.", "It was good."]) as play:
+        whisper(play, "Ada, let us have a picnic in the zephyr.", PICNIC_PLANNED)
+        play.say("Let us all have a picnic, Ada.")
+        play.read({"events": [{"title": "Picnic", "change": "started"}]})
+        everyone = ("you", play.ada, play.ben)
+        assert events(play) == [
+            ("Picnic", "planned", everyone[:2]),
+            ("Picnic", "active", everyone),
+        ]
+        assert "Picnic" in play.told(play.ben)
+        play.say("That was the picnic, Ada.")
+        play.read({"events": [{"title": "Picnic", "change": "completed"}]})
+        assert events(play) == []
+        assert "zephyr" not in play.told(play.ben)
+
+
+def test_a_whisper_about_what_all_just_heard_plans_nothing_twice(tmp_path: Path) -> None:
+    with stage(tmp_path, ["Splendid."]) as play:
+        line = Line("A picnic, yes; but bring the wine.", witnesses=(play.ada,), reply=False)
+        play.worlds.say(play.id, line, USER)
+        play.say("Let us all have a picnic, Ada.")
+        play.read(PICNIC_PLANNED, PICNIC_PLANNED)
+        assert events(play) == [("Picnic", "planned", ("you", play.ada, play.ben))]
 
 
 def test_an_edit_takes_back_what_was_read_and_it_is_read_again(tmp_path: Path) -> None:

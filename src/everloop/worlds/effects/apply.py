@@ -1,10 +1,10 @@
 """From a reading to commands: pure, and limited to what those who witnessed the messages may know.
 
 A reading of messages that everyone present witnessed may change the scene itself. One of a whisper
-changes only what its witnesses feel and know of.
+changes only what its witnesses feel, plan and know of.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -42,6 +42,8 @@ def effect_commands(
     if public and world.scene is not None:
         commands += _activities(world_id, world, reading, because)
         commands += _events(world_id, world, reading, because, new_id)
+    else:
+        commands += _secret_events(world_id, world, reading, witnesses, because, new_id)
     commands += _feelings(world_id, world, reading, witnesses, because)
     commands += _plots(world_id, world, reading, witnesses, because, new_id)
     if public and world.scene is not None:
@@ -111,8 +113,13 @@ def _feelings(
 def _events(
     world_id: str, world: World, reading: TurnReading, because: tuple[int, ...], new_id: NewId
 ) -> Iterator[Command]:
-    """Events in their order: planned and started, then props, then those that ended."""
-    titles = {key: event.title for key, event in world.events.items()}
+    """Events in their order: planned and started, then props, then those that ended.
+
+    One that only some of those present know of is not what the others mean by its title: they
+    plan their own.
+    """
+    assert world.scene is not None
+    titles = _titles(world, world.scene.present)
     ended = [one for one in reading.events if one.change in ("completed", "cancelled")]
     for each in reading.events:
         if each in ended:
@@ -127,12 +134,75 @@ def _events(
     for prop in reading.props:
         yield from _prop(world_id, world, prop, titles, because, new_id)
     for each in ended:
-        if key := find_title(titles, each.title):
-            yield _end(world_id, world, each, key, because)
+        yield from _endings(world_id, world, each, titles, because)
+
+
+def _endings(
+    world_id: str,
+    world: World,
+    each: EventReading,
+    titles: dict[str, str],
+    because: tuple[int, ...],
+) -> Iterator[Command]:
+    """The end of an event that all know of, and of what some had planned by the same title.
+
+    If there is none, the end of one that only some know of.
+    """
+    secret = {key: one.title for key, one in world.events.items() if key not in titles}
+    if key := find_title(titles, each.title):
+        yield _end(world_id, world, each, key, because)
+        for other, title in secret.items():
+            if title.casefold() == titles[key].casefold():
+                yield s.CancelEvent(world_id, other, because=because)
+    elif key := find_title(secret, each.title):
+        yield _end(world_id, world, each, key, because)
+
+
+def _secret_events(
+    world_id: str,
+    world: World,
+    reading: TurnReading,
+    witnesses: tuple[str, ...],
+    because: tuple[int, ...],
+    new_id: NewId,
+) -> Iterator[Command]:
+    """Events that were planned in a whisper, or that nobody else knows of, for its witnesses.
+
+    One that others know of as well is left alone: it is a matter of the scene.
+    """
+    titles = _titles(world, witnesses)
+    for each in reading.events:
+        key = find_title(titles, each.title)
+        if key and key in world.events and set(world.events[key].known_to) != set(witnesses):
+            continue
+        if each.change in ("completed", "cancelled"):
+            if key:
+                yield _end(world_id, world, each, key, because, witnesses)
+            continue
+        if not key:
+            key = new_id("evt")
+            titles[key] = each.title
+            yield s.PlanEvent(
+                world_id, key, each.title, each.gist, known_to=witnesses, because=because
+            )
+        if each.change == "started":
+            yield s.StartEvent(world_id, key, because)
+
+
+def _titles(world: World, who: Sequence[str]) -> dict[str, str]:
+    """The titles of the events that these people all know of."""
+    return {
+        key: event.title for key, event in world.events.items() if set(who) <= set(event.known_to)
+    }
 
 
 def _end(
-    world_id: str, world: World, each: EventReading, key: str, because: tuple[int, ...]
+    world_id: str,
+    world: World,
+    each: EventReading,
+    key: str,
+    because: tuple[int, ...],
+    witnesses: tuple[str, ...] = (),
 ) -> Command:
     if each.change == "cancelled":
         return s.CancelEvent(world_id, key, each.gist, because)
@@ -141,7 +211,7 @@ def _end(
         for one in each.keeps
         if (holder := find_person(world, one.holder)) and one.name.strip()
     )
-    return s.CompleteEvent(world_id, key, each.gist, kept, because)
+    return s.CompleteEvent(world_id, key, each.gist, kept, because, witnesses)
 
 
 def _prop(

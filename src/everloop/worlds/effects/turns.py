@@ -222,7 +222,8 @@ class TurnEffects:
         world = self._world(batch.world_id)
         current = world.newest is not None and world.newest.message_id == batch.newest.message_id
         refused: list[str] = []
-        for group in groups:
+        for group in sorted(groups, key=lambda group: -len(group.witnesses)):
+            world = self._world(batch.world_id)  # a whisper can be about what all just heard
             if current:
                 new_id = self._log.ids.new
                 where = (batch.world_id, world, group.reading, group.witnesses, root)

@@ -73,6 +73,8 @@ def complete_event(
         require_line(each.name, "an acquired object", NAME_MAX)
     gist = clean_line(command.gist, "the gist")
     there = (world.scene.present if world.scene else ()) or event.known_to
+    if command.witnesses:
+        there = require_people(world, command.witnesses)
     completed = s.EventCompleted(
         command.world_id,
         command.event_id,

@@ -26,13 +26,17 @@ class StartEvent(Command, frozen=True):
 
 
 class CompleteEvent(Command, frozen=True):
-    """End an event that happened; of its props, only what is acquired stays."""
+    """End an event that happened; of its props, only what is acquired stays.
+
+    Without `witnesses`, everyone present learns what it came to.
+    """
 
     world_id: str
     event_id: str
     gist: str = ""
     acquired: tuple[Acquired, ...] = ()
     because: tuple[int, ...] = ()
+    witnesses: tuple[str, ...] = ()
 
 
 class CancelEvent(Command, frozen=True):
