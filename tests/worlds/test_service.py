@@ -1,14 +1,17 @@
 """Playing in a world on a real log: versions, rewinding and branches leave nothing behind."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from everloop.app import USER, Engine
-from everloop.errors import Conflict, NotFound
-from everloop.log import Context
+from everloop.errors import Conflict, NotFound, Unavailable
+from everloop.log import Command, Context, Receipt
 from everloop.log.integrity.rebuild import rebuild_projections
+from everloop.worlds.browse.branches import world_branches
 from everloop.worlds.browse.relationships import relationship_history
 from everloop.worlds.exchange.model.commands import ImportedMessage, ImportMessages
 from everloop.worlds.model import commands as c
@@ -20,10 +23,33 @@ from everloop.worlds.queries import (
     story_messages,
     timeline,
 )
-from everloop.worlds.service import Opening
+from everloop.worlds.service import Opening, WorldService
 
 ENGINE = Context(actor="engine")
 CAFE = Place("cafe", "The café")
+
+
+class CutOff(Unavailable):
+    """The process ended."""
+
+
+class EndingBus:
+    """A command bus whose process ends after some commands."""
+
+    def __init__(self, engine: Engine, left: int) -> None:
+        self._engine, self._left = engine, left
+
+    def do(self, command: Command, **options: Any) -> Receipt:
+        if not self._left:
+            raise CutOff("the process ended", hint="Start it again.")
+        self._left -= 1
+        return self._engine.do(command, **options)
+
+    def do_many(self, commands: Sequence[Command], *, by: Context) -> list[Receipt]:
+        return [self.do(command, by=by) for command in commands]
+
+    def do_each(self, asked: Sequence[tuple[Command, Context]]) -> list[Receipt]:
+        return [self.do(command, by=by) for command, by in asked]
 
 
 class Play:
@@ -160,6 +186,29 @@ def test_a_branch_begins_as_the_story_up_to_it_reads_now(play: Play) -> None:
     assert play.messages == left[:3]
     play.say("m5", "Honey?")
     assert play.texts == ["Coffee?", "A secret.", "Sugar?", "Honey?"]
+
+
+def test_a_branch_that_is_cut_off_is_gone_to_once_it_hides_what_was_hidden(play: Play) -> None:
+    for number, text in enumerate(("A zephyr.", "A secret.", "Sugar?"), 1):
+        play.say(f"m{number}", text)
+    play.service.edit(play.world_id, "m1", "Nothing.", USER)
+    play.service.correct_witnesses(c.CorrectWitnesses(play.world_id, "m2", ("you",)), USER)
+    play.service.hide(play.world_id, "m3", USER)
+    left, asking = play.messages, Context(request="try-another-course")
+    appends = 0
+    for appends in range(9):
+        service = WorldService(
+            play.engine.log, EndingBus(play.engine, appends), lambda: play.engine.memory
+        )
+        with suppress(CutOff):
+            service.branch_after(play.world_id, "m3", asking)
+            break
+        assert play.messages == left
+    assert appends >= 2
+    assert play.messages == left
+    play.say("m4", "Milk?")
+    assert play.texts == ["Nothing.", "A secret.", "Sugar?", "Milk?"]
+    assert len(world_branches(play.engine.log, play.world_id)) == 2
 
 
 def test_a_branch_hides_a_line_that_only_someone_who_came_later_heard(play: Play) -> None:

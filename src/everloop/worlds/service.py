@@ -13,6 +13,7 @@ from everloop.log.idempotency import first_result, new_id_for, step_request_id
 from everloop.memory.service import MemoryService
 from everloop.worlds.browse.branches import check_branch
 from everloop.worlds.browse.inspector import InspectedPrompt, inspect_character
+from everloop.worlds.carried_marks import carried_marks
 from everloop.worlds.exchange.card_lore import character_lore
 from everloop.worlds.exchange.formats.macros import expand_macros
 from everloop.worlds.exchange.model.commands import ImportedMessage, ImportMessages
@@ -23,7 +24,7 @@ from everloop.worlds.model.checks import existing_world, parse_clock, require_pr
 from everloop.worlds.model.events import TurnRecorded
 from everloop.worlds.model.state import WORLD, World, world_stream
 from everloop.worlds.model.story_commands import SetLoreEntry
-from everloop.worlds.model.values import PLAYER, CharacterSheet, LearnedVia, Place
+from everloop.worlds.model.values import PLAYER, CharacterSheet, Place
 from everloop.worlds.prompt.builder import WorldPromptBuilder
 from everloop.worlds.queries import (
     StoryMessage,
@@ -278,12 +279,20 @@ class WorldService:
         """Say who witnessed a message; what came of it is made again for them."""
         self._mark(correction.world_id, correction.message_id, correction, by)
 
-    def _mark(self, world_id: str, message_id: str, command: Command, by: Context) -> None:
+    def _mark(
+        self,
+        world_id: str,
+        message_id: str,
+        command: Command,
+        by: Context,
+        branch: str | None = None,
+    ) -> None:
         """Change what counts of a message. What came of it goes, also what just came of it."""
         if not first_result(self._log, by):
-            self._take_back_effects(world_id, message_id, by)
-            marked = self._do(command, by)
-            self._take_back_effects(world_id, message_id, by, before=marked.position)
+            self._take_back_effects(world_id, message_id, by, branch=branch)
+            marked = self._do(command, by, branch=branch)
+            before = marked.position
+            self._take_back_effects(world_id, message_id, by, before=before, branch=branch)
 
     def redo_effects(self, world_id: str, message_id: str, by: Context) -> int:
         """Take back what was read from a message, so that it is read again; how much it was."""
@@ -354,40 +363,36 @@ class WorldService:
         """Try another course from a message on. The story so far stays on its own branch.
 
         It begins as the story up to there reads now: what was edited, hidden or corrected since
-        then stays so.
+        then stays so. The world goes on there once all of that is recorded.
         """
         if first := first_result(self._log, by):
             return first[-1].position
         with self._log.reading() as reader:
             message = find_story_message(reader, world_id, message_id)
             at, changed = last_mark_and_changes_since(reader, world_id, message)
-        branched = self._rewind(world_id, at, by)
-        for number, was in enumerate(changed):
-            self._mark_as(world_id, was, _part_of(by, f"keep-{number}"))
-        return branched
+        if not changed:
+            return self._rewind(world_id, at, by)
+        branch = new_id_for(self._log.ids, "branch", by)
+        self._log.fork(
+            parent=self._log.branches.current[world_stream(world_id)],
+            at=at,
+            name=branch,
+            actor=by.actor,
+            request_id=step_request_id(by, "fork"),
+        )
+        for was in changed:
+            self._mark_as(world_id, was, _part_of(by, f"keep-{was.message_id}"), branch)
+        name = step_request_id(by)
+        return self._log.switch_branch(branch, actor=by.actor, request_id=name).position
 
-    def _mark_as(self, world_id: str, was: StoryMessage, by: Context) -> None:
-        """Let a message count as it did on another branch."""
-        with self._log.reading() as reader:
+    def _mark_as(self, world_id: str, was: StoryMessage, by: Context, branch: str) -> None:
+        """Let a message count on a branch as it did on another."""
+        with self._log.reading(branch=branch) as reader:
             message = find_story_message(reader, world_id, was.message_id)
-        if was.hidden and not message.hidden:
-            self.hide(world_id, was.message_id, _part_of(by, "hide"))
-        elif message.hidden and not was.hidden:
-            self.unhide(world_id, was.message_id, _part_of(by, "unhide"))
-        if (was.witnesses, was.learned_via) != (message.witnesses, message.learned_via):
-            world = self.world(world_id)
-            known = {*world.people, *world.former}
-            kept = tuple(who for who in was.witnesses if who in known)
-            via: dict[str, LearnedVia] = {
-                who: how for who, how in was.learned_via.items() if who in kept
-            }
-            if kept:
-                correction = c.CorrectWitnesses(world_id, was.message_id, kept, via)
-                self.correct_witnesses(correction, _part_of(by, "witnesses"))
-            elif not was.hidden:  # only people heard it whom nobody has met here
-                self.hide(world_id, was.message_id, _part_of(by, "hide"))
-        if was.text != message.text and was.chosen == message.chosen:
-            self.edit(world_id, was.message_id, was.text, _part_of(by, "edit"))
+        world = self._log.state(WORLD, world_stream(world_id), branch=branch)
+        known = existing_world(world, world_id)
+        for step, command in carried_marks(world_id, known, message, was):
+            self._mark(world_id, was.message_id, command, _part_of(by, step), branch)
 
     def _rewind(self, world_id: str, at: int, by: Context) -> int:
         tree, request = world_stream(world_id), step_request_id(by)
@@ -412,13 +417,24 @@ class WorldService:
             return first[-1].position
         return self._retract(self._positions(world_id, message_id), reason, by)
 
-    def _retract(self, positions: Sequence[int], reason: str, by: Context, step: str = "") -> int:
+    def _retract(
+        self,
+        positions: Sequence[int],
+        reason: str,
+        by: Context,
+        step: str = "",
+        branch: str | None = None,
+    ) -> int:
         name = step_request_id(by, step)
-        done = self._log.retract(positions, reason=reason, actor=by.actor, request_id=name)
+        done = self._log.retract(
+            positions, reason=reason, actor=by.actor, branch=branch, request_id=name
+        )
         return done.position
 
-    def _do(self, command: Command, by: Context, step: str = "") -> Receipt:
-        return self._bus.do(command, by=by, request_id=step_request_id(by, step))
+    def _do(
+        self, command: Command, by: Context, step: str = "", branch: str | None = None
+    ) -> Receipt:
+        return self._bus.do(command, by=by, branch=branch, request_id=step_request_id(by, step))
 
     def _positions(self, world_id: str, message_id: str) -> list[int]:
         """What a message is made of: its versions with the turns that brought them, or its text."""
@@ -428,14 +444,20 @@ class WorldService:
         return turns + ([one.position for one in message.versions] or [message.position])
 
     def _take_back_effects(
-        self, world_id: str, message_id: str, by: Context, *, before: int | None = None
+        self,
+        world_id: str,
+        message_id: str,
+        by: Context,
+        *,
+        before: int | None = None,
+        branch: str | None = None,
     ) -> None:
-        with self._log.reading() as reader:
+        with self._log.reading(branch=branch) as reader:
             found = effect_positions(reader, world_id, message_id)
         positions = [one for one in found if before is None or one < before]
         if positions:
             step = "effects" if before is None else "effects read meanwhile"
-            self._retract(positions, READ_AGAIN, by, step)
+            self._retract(positions, READ_AGAIN, by, step, branch)
 
     def _exists(self, world_id: str, message_id: str) -> bool:
         with self._log.reading() as reader:

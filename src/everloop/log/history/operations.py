@@ -124,11 +124,20 @@ class HistoryOperations(ABC):
             return retraction_impact(reader, positions, self.file.branches.sight_from(branch))
 
     def retract(
-        self, positions: Sequence[int], *, reason: str, actor: str, request_id: str | None = None
+        self,
+        positions: Sequence[int],
+        *,
+        reason: str,
+        actor: str,
+        branch: str | None = None,
+        request_id: str | None = None,
     ) -> Receipt:
-        """Make facts and all derived from them stop counting. To undo, retract the retraction."""
+        """Make facts and all derived from them stop counting. To undo, retract the retraction.
+
+        They stop counting on a branch; by default, on the current one of their tree.
+        """
         with self.file.reading() as reader:
-            branch = self._current_branch_of(reader, positions)
+            branch = branch or self._current_branch_of(reader, positions)
 
         def decide(desk: TransactionContext) -> list[Draft]:
             retraction_impact(desk.reader, positions, desk.sight)
