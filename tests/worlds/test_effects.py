@@ -134,6 +134,7 @@ def test_a_whisper_is_read_for_its_witnesses_alone(tmp_path: Path) -> None:
         )
         heard = [str(call[0].messages[0].parts[0]) for call in play.reader.calls]
         assert ["zephyr" in one for one in heard] == [True, False]
+        assert ["Nice weather" in one for one in heard] == [False, True]  # each line counts once
         ben = [one.text for one in play.worlds.memories.of(play.id, play.ben)]
         ada = [one.text for one in play.worlds.memories.of(play.id, play.ada)]
         assert not any("zephyr" in one for one in ben)

@@ -176,9 +176,14 @@ class TurnEffects:
         return self._log.record(at).branch == current
 
     def _read_group(self, world: World, batch: Batch, group: Group) -> Group:
+        """Read what this group alone witnessed. What others heard, too, is read with them."""
         members = set(group.witnesses)
         before = [one for one in batch.before if members <= set(one.witnesses) and not one.hidden]
-        text = turn_text(world, members, before, group.messages)
+        own = [one for one in group.messages if set(one.witnesses) == members]
+        before += [
+            one for one in group.messages if one not in own and one.position < own[-1].position
+        ]
+        text = turn_text(world, members, before, own)
         return msgspec.structs.replace(group, reading=self._readings.ask(TURN, text, TurnReading))
 
     def _record_root(
