@@ -255,6 +255,18 @@ def test_the_least_important_segments_are_left_out_first(stage: Stage) -> None:
         stage.prompt(stage.ada, (), PromptLimits(10, 10))
 
 
+def test_a_line_that_is_too_long_is_cut_and_the_story_goes_on(stage: Stage) -> None:
+    for text in ("It began. " + "word " * 15_000 + "It ended.", "Well?"):
+        stage.say(text)
+    prompt = stage.prompt(stage.ada)
+    assert prompt.fitted.tokens <= PromptLimits().hard
+    (line,) = [one for one in prompt.fitted.kept if "[…]" in one.text]
+    assert "It began." in line.text
+    assert "It ended." in line.text
+    assert line.tokens > 900
+    assert "Well?" in whole(prompt)
+
+
 def test_two_prompts_in_a_row_share_what_is_stable(stage: Stage) -> None:
     for number in range(20):
         stage.say(f"Line {number}.")

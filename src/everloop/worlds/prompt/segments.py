@@ -12,6 +12,8 @@ import msgspec
 
 from everloop.errors import Invalid
 
+LINE_SHARE: Final = 8  # a line that is cut may have this part of the hard limit
+CUT: Final = " […] "
 COUNT_HINT: Final = "Raise `worlds.context_hard`, or shorten the character's sheet."
 
 
@@ -61,10 +63,14 @@ def fit(
 ) -> FittedSegments:
     """Leave out what matters least until the rest fits. What must be there may use the hard limit.
 
+    Where it does not fit, long lines of the dialogue are cut in their middle.
+
     Raises:
-        Invalid: what must be there does not fit.
+        Invalid: what must be there does not fit, even so.
     """
     counted = [msgspec.structs.replace(one, tokens=count(one.text)) for one in segments]
+    if sum(one.tokens for one in counted if one.tier is Tier.MUST) > hard:
+        counted = [_cut(one, hard // LINE_SHARE, count) for one in counted]
     total = sum(one.tokens for one in counted)
     dropped: dict[int, DroppedSegment] = {}
     for group in sorted({one.group for one in counted}, reverse=True):
@@ -81,3 +87,15 @@ def fit(
         )
     kept = tuple(one for at, one in enumerate(counted) if at not in dropped)
     return FittedSegments(kept, tuple(dropped[at] for at in sorted(dropped)), total)
+
+
+def _cut(segment: Segment, most: int, count: Callable[[str], int]) -> Segment:
+    """A line of the dialogue without its middle, if it has more tokens than that."""
+    if segment.kind != "dialogue" or segment.tokens <= most:
+        return segment
+    half = len(segment.text) * most // segment.tokens // 2
+    text, tokens = segment.text, segment.tokens
+    while tokens > most and half:
+        text = f"{segment.text[:half]}{CUT}{segment.text[-half:]}"
+        tokens, half = count(text), half * 9 // 10
+    return msgspec.structs.replace(segment, text=text, tokens=tokens)
