@@ -17,6 +17,9 @@ CAST = {"ada": "Ada", "ben": "Ben Miller"}
         ("„Guten Tag“, sage ich.", [("speech", "Guten Tag"), ("action", "sage ich.")]),
         ("Hi. ((make it rain))", [("speech", "Hi."), ("outside", "make it rain")]),
         ("((only this))", [("outside", "only this")]),
+        ("Hi. ((make it rain", [("speech", "Hi."), ("outside", "make it rain")]),
+        ("((a)) Hi ((b) Ho.", [("outside", "a"), ("speech", "Hi"), ("outside", "b) Ho.")]),
+        ("f((x) is odd", [("speech", "f((x) is odd")]),
         ("It costs snake_case_name dollars.", [("speech", "It costs snake_case_name dollars.")]),
         ("**", []),
         ("2 * 3 = 6", [("speech", "2 * 3 = 6")]),
@@ -24,6 +27,11 @@ CAST = {"ada": "Ada", "ben": "Ben Miller"}
 )  # fmt: skip
 def test_a_message_is_taken_apart(text: str, passages: list[tuple[str, str]]) -> None:
     assert [(one.kind, one.text) for one in parse_message(text)] == passages
+
+
+@pytest.mark.parametrize("text", ["x" + "(" * 90_000, "*" * 90_000, "x ((" * 20_000 + "))"])
+def test_a_message_of_marks_alone_takes_no_time(text: str) -> None:
+    parse_message(text)  # it would take minutes
 
 
 def test_words_outside_the_story_never_reach_a_character() -> None:

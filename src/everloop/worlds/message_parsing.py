@@ -1,7 +1,8 @@
 """Parsing what the player writes: speech, actions, words outside the story, and who is addressed.
 
-`*she nods*` is an action and `((brb))` is outside the story. In a message with "quotes", what
-stands between them is said and the rest is done; in one without, plain text is said.
+`*she nods*` is an action and `((brb))` is outside the story; also `((brb`, to the end. In a message
+with "quotes", what stands between them is said and the rest is done; in one without, plain text is
+said.
 """
 
 import re
@@ -10,20 +11,24 @@ from collections.abc import Mapping
 from everloop.worlds.model.values import Passage
 
 _OUTSIDE = re.compile(r"\(\((.*?)\)\)", re.DOTALL)
+_OUTSIDE_TO_THE_END = re.compile(r"(?<!\S)\(\((.*)", re.DOTALL)
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]+)[\"”“»]")
-_STARRED = re.compile(r"\*+([^*]+)\*+|(?<![\w])_([^_\n]+)_(?![\w])")
+_STARRED = re.compile(r"(?<!\*)\*++([^*]+)\*+|(?<![\w])_([^_\n]+)_(?![\w])")
 
 
 def parse_message(text: str) -> tuple[Passage, ...]:
     """The passages of a message, in order."""
-    passages: list[Passage] = []
-    end = 0
-    has_quotes = bool(_QUOTED.search(_OUTSIDE.sub("", text)))
-    for outside in _OUTSIDE.finditer(text):
-        passages += _inside(text[end : outside.start()], has_quotes=has_quotes)
-        passages += _passage("outside", outside[1])
-        end = outside.end()
-    passages += _inside(text[end:], has_quotes=has_quotes)
+    outside = _outside(text)
+    ends = [0, *(found.end() for found in outside)]
+    told = [
+        text[end:start]
+        for end, start in zip(ends, [*(found.start() for found in outside), len(text)], strict=True)
+    ]
+    has_quotes = bool(_QUOTED.search("".join(told)))
+    passages = _inside(told[0], has_quotes=has_quotes)
+    for found, after in zip(outside, told[1:], strict=True):
+        passages += _passage("outside", found[1])
+        passages += _inside(after, has_quotes=has_quotes)
     return tuple(passages)
 
 
@@ -55,6 +60,13 @@ def mentions(text: str, name: str) -> bool:
         for each in {name, *name.split()[:1]}
         if each
     )
+
+
+def _outside(text: str) -> list[re.Match[str]]:
+    """Where the words outside the story are. Nothing is looked for after the last `))` but once."""
+    found = list(_OUTSIDE.finditer(text, 0, text.rfind("))") + 2 if "))" in text else 0))
+    rest = _OUTSIDE_TO_THE_END.search(text, found[-1].end() if found else 0)
+    return [*found, rest] if rest else found
 
 
 def _inside(text: str, *, has_quotes: bool) -> list[Passage]:
