@@ -198,6 +198,15 @@ def test_a_file_that_fails_leaves_nothing_behind(home: Home) -> None:
         assert world_imports(reader) == []
 
 
+def test_a_charx_file_without_a_card_is_said_to_have_none(home: Home) -> None:
+    path = home.folder / "ada.charx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme.txt", "Hello.")
+    with pytest.raises(Invalid, match="no character card") as refused:
+        home.engine.exchange.open(path)
+    assert "card.json" in refused.value.hint
+
+
 def test_only_the_player_imports(home: Home) -> None:
     path = home.folder / "ada.json"
     path.write_bytes(encode(V2))

@@ -106,7 +106,8 @@ def _from_zip(files: ZipFiles, content: bytes, name: str) -> ImportSource:
 def _user_folder(files: FileSet, name: str) -> ImportSource:
     if not any(set(PurePosixPath(each).parts[:-1]) & set(USER_FOLDERS) for each in files.sizes):
         raise Invalid(
-            f"{name!r} has no characters or chats",
-            hint="Give SillyTavern's folder data/default-user, or a zip file of it.",
+            f"{name!r} has no character card, and no folders of SillyTavern",
+            hint=f"A CHARX file has its card in {CARD_JSON}; of SillyTavern, give the folder "
+            "data/default-user, or a zip file of it.",
         )
     return ImportSource(name, "sillytavern", b"", files)
