@@ -11,8 +11,11 @@ from everloop.ports import Text
 from everloop.settings import Settings
 from everloop.worlds import (
     ChangePresence,
+    CharacterSheet,
     CompleteEvent,
     DigestRecorded,
+    JoinCast,
+    LeaveCast,
     Line,
     OffstageRemembered,
     OpenScene,
@@ -176,6 +179,20 @@ def test_a_jump_leaves_everyone_a_memory_of_their_own(tmp_path: Path) -> None:
         play.do(OpenScene(play.id, "s2", "cafe", play.world.people))
         assert "About 7 days went by for Ada." in play.told(play.ada)
         assert "for Ben" not in play.told(play.ada)
+
+
+def test_who_joins_after_a_jump_did_not_live_through_it(tmp_path: Path) -> None:
+    with stage(tmp_path) as play:
+        play.worlds.skip_time(play.id, TimeSkip(60 * 24 * 7, "The zephyr was sold."), USER)
+        play.read()
+        play.do(LeaveCast(play.id, play.ben))
+        cora = play.worlds.author(CharacterSheet("Cora"), USER)
+        play.do(JoinCast(play.id, cora, "Cora"))
+        play.do(OpenScene(play.id, "s2", "cafe", play.world.people))
+        play.read()
+        assert "zephyr" in play.told(play.ada)
+        assert "zephyr" not in play.told(cora)
+        assert not play.worlds.memories.of(play.id, cora)
 
 
 def test_a_meanwhile_scene_gets_a_digest_for_those_who_were_there(tmp_path: Path) -> None:

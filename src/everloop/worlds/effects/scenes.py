@@ -97,7 +97,7 @@ class SceneEffects:
         return len(missing)
 
     def remember_jump(self, world_id: str, jump: TimelineEntry) -> int:
-        """Give everyone a memory of a stretch of time that was skipped; returns how many."""
+        """Give all who were in the story a memory of skipped time; returns how many."""
         world = self._world(world_id)
         with self._log.reading() as reader:
             known = {
@@ -105,6 +105,7 @@ class SceneEffects:
                 for one in timeline(reader, world_id, ("offstage_remembered",), after=jump.position)
             }
             before = _clock_before(reader, world_id, jump)
+            people = [who for who in world.people if _was_in_it(reader, world_id, who, jump)]
             views = {
                 who: [
                     (one.position, one.event.text)
@@ -113,11 +114,11 @@ class SceneEffects:
                     )
                     if isinstance(one.event, e.SceneSummarised)
                 ]
-                for who in world.people
+                for who in people
             }
         assert isinstance(jump.event, v.TimeJumped)
         made = 0
-        for who in world.people:
+        for who in people:
             if who not in known:
                 span = _span(before, jump.event.clock)
                 known_texts = [text for _, text in views[who]]
@@ -374,6 +375,16 @@ def _within(lines: Sequence[str]) -> list[str]:
             return [*first, "[…]", *last]
         last.insert(0, line)
     return [*first, *last]
+
+
+def _was_in_it(reader: Reader, world_id: str, who: str, jump: TimelineEntry) -> bool:
+    """Whether someone was in the cast when time jumped; the player always is."""
+    moves = [
+        one.kind
+        for one in timeline(reader, world_id, ("cast_joined", "cast_left"))
+        if one.subject == who and one.position < jump.position
+    ]
+    return who == PLAYER or moves[-1:] == ["cast_joined"]
 
 
 def _clock_before(reader: Reader, world_id: str, jump: TimelineEntry) -> str:
