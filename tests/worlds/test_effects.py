@@ -143,6 +143,20 @@ def test_a_whisper_is_read_for_its_witnesses_alone(tmp_path: Path) -> None:
         assert "doing" not in str(play.world.activities.get("you", ""))
 
 
+def test_a_turn_of_long_lines_is_read_within_the_budget_of_a_small_model(tmp_path: Path) -> None:
+    with stage(tmp_path, ["So it is. " + "aye " * 9_000 + "Amen."]) as play:
+        for number in range(30):
+            line = Line(f"It begins {number}. " + "word " * 300 + "It ends.", reply=False)
+            play.worlds.say(play.id, line, USER)
+        play.say("Well, Ada?")
+        play.read({})
+        (prompt, _), *_ = play.reader.calls
+        text = str(prompt.messages[0].parts[0])
+        assert len(text) < 4_000 * 4
+        for each in ("It begins 0.", "It begins 29.", "Well, Ada?", "So it is.", "Amen."):
+            assert each in text
+
+
 def whisper(play: Stage, text: str, *readings: Mapping[str, object]) -> None:
     """Whisper to Ada, who whispers back; then both lines are read."""
     play.say(text, witnesses=(play.ada,), addressee=play.ada)

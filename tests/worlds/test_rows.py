@@ -82,6 +82,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "C36": ("worlds/test_witness_memory.py::test_a_cue_brings_a_memory_back_to_its_witness_alone",),
     "C39": (
         "worlds/prompt/test_assemble.py::test_the_least_important_segments_are_left_out_first",
+        "worlds/test_effects.py::test_a_turn_of_long_lines_is_read_within_the_budget_of_a_small_model",
     ),
     "C40": (
         "worlds/prompt/test_assemble.py::test_the_least_important_segments_are_left_out_first",

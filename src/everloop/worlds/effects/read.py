@@ -15,6 +15,9 @@ from everloop.worlds.settings import WorldSettings
 T = TypeVar("T")
 
 ReadingModel = Callable[[], Model | None]
+NEWEST_CHARS = 12_000  # of the lines that are read: about 3,000 tokens, so all fits into 4,000
+EARLIER_CHARS = 1_500  # of those before them
+CUT = " […] "
 TURN = """\
 You keep the state of a story. From the newest lines, note what changed, and nothing that did not.
 Name people by their names. Leave out what is empty.
@@ -103,8 +106,8 @@ def turn_text(
     ]
     if events:
         situation.append(f"Events: {'; '.join(events)}.")
-    earlier = "\n".join(script(world, before))
-    newest = "\n".join(script(world, read))
+    earlier = "\n".join(cut_lines(script(world, before), EARLIER_CHARS))
+    newest = "\n".join(cut_lines(script(world, read), NEWEST_CHARS))
     parts = ["\n".join(situation), f"Earlier:\n{earlier}" if earlier else "", f"Newest:\n{newest}"]
     return "\n\n".join(part for part in parts if part)
 
@@ -129,3 +132,15 @@ def script(world: World, messages: Sequence[StoryMessage]) -> list[str]:
         for one in messages
         if (text := told_text(one.passages))
     ]
+
+
+def cut_lines(lines: Sequence[str], most: int) -> list[str]:
+    """Lines of at most so many characters in all; the longest ones go without their middle."""
+    left, share = most, most
+    for number, length in enumerate(sorted(map(len, lines))):
+        share = max(0, left) // (len(lines) - number)
+        if length > share:
+            break
+        left -= length
+    half = max(1, (share - len(CUT)) // 2)
+    return [one if len(one) <= share else f"{one[:half]}{CUT}{one[-half:]}" for one in lines]
