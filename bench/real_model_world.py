@@ -16,6 +16,7 @@ from everloop.thread.settings import ThreadSettings
 from everloop.turns.settings import TurnSettings
 from everloop.usage.events import ModelCalled
 from everloop.worlds import (
+    ChangePresence,
     CharacterSheet,
     Line,
     Opening,
@@ -64,9 +65,11 @@ def _evening(running: Services, count: int) -> Figures:
     world_id = worlds.open(opening, USER)
     engine.do(SetStyle(world_id, Style(reply_tokens=REPLY_TOKENS)))
     figures: Figures = {"lines": 0, "replies": 0, "read_right": 0, "missed": [], "turn_s": []}
+    figures["brought_back"] = 0
     upto = engine.log.head
     for text, kind, word in LINES[:count]:
         began, before = perf_counter(), engine.log.head
+        figures["brought_back"] += _bring_back(engine, world_id, ada)
         done = worlds.say(world_id, Line(text), USER)
         reply = _ended(engine, done.turn_id)
         figures["lines"] += 1
@@ -87,6 +90,15 @@ def _evening(running: Services, count: int) -> Figures:
     read, cached = sum(one.tokens_in for one in spent), sum(one.tokens_cached for one in spent)
     figures["cached"] = round(cached / max(1, read), 3)
     return figures
+
+
+def _bring_back(engine: Engine, world_id: str, who: str) -> bool:
+    """Let a character enter again; whether it was read, wrongly, that they went away."""
+    scene = engine.worlds.world(world_id).scene
+    if scene is None or who in scene.present:
+        return False
+    engine.do(ChangePresence(world_id, ("you", who)))
+    return True
 
 
 def _close(running: Services, world_id: str, upto: int) -> int:

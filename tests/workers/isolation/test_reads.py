@@ -12,7 +12,7 @@ from tests.workers.test_claude import agents
 from tests.workers.test_claude import hire as hire_claude
 
 from everloop.adapters.runners import sandbox
-from everloop.adapters.runners.reach import Reach
+from everloop.adapters.runners.path_permissions import PathPermissions
 from everloop.workers import Grants, Workspace
 
 ENDED = ("done", "failed", "uncertain")
@@ -31,11 +31,11 @@ def place_with_links(tmp_path: Path) -> tuple[Path, Path]:
     return place, secret
 
 
-def reach(place: Path, *, sandboxed: bool = False) -> Reach:
+def permissions(place: Path, *, sandboxed: bool = False) -> PathPermissions:
     """What an agent in this workspace reaches."""
     private = [str(place.parent / "temporary")]
     order = {"cwd": str(place), "private": private, "sandboxed": sandboxed}
-    return Reach({**order, "withheld": [str(place.parent / "login")]})
+    return PathPermissions({**order, "withheld": [str(place.parent / "login")]})
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def reach(place: Path, *, sandboxed: bool = False) -> Reach:
 def test_a_path_that_leads_out_of_the_workspace_is_not_free(tmp_path: Path, path: str) -> None:
     place, _ = place_with_links(tmp_path)
     given = path.format(tmp_path)
-    assert not reach(place).may_read([given])
-    assert not reach(place).may_edit([given])
-    assert not reach(place).may_call({"file_path": given}, [given])
+    assert not permissions(place).may_read([given])
+    assert not permissions(place).may_edit([given])
+    assert not permissions(place).may_call({"file_path": given}, [given])
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_a_path_that_leads_out_of_the_workspace_is_not_free(tmp_path: Path, path
 def test_a_path_in_the_workspace_is_free(tmp_path: Path, path: str) -> None:
     place, _ = place_with_links(tmp_path)
     given = path.format(tmp_path)
-    assert reach(place).may_read([given])
-    assert reach(place).may_edit([given])
-    assert reach(place).may_call({"file_path": given}, [])
+    assert permissions(place).may_read([given])
+    assert permissions(place).may_edit([given])
+    assert permissions(place).may_call({"file_path": given}, [])
 
 
 def test_no_path_is_the_workspace_and_temporary_files_are_free_to_read_alone(
@@ -80,10 +80,10 @@ def test_no_path_is_the_workspace_and_temporary_files_are_free_to_read_alone(
 ) -> None:
     place, _ = place_with_links(tmp_path)
     own = str(tmp_path / "temporary" / "notes.txt")
-    assert reach(place).may_read([])
-    assert reach(place).may_read([own])
-    assert not reach(place).may_edit([own])
-    assert not reach(place).may_edit([])
+    assert permissions(place).may_read([])
+    assert permissions(place).may_read([own])
+    assert not permissions(place).may_edit([own])
+    assert not permissions(place).may_edit([])
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_pattern_is_free_if_it_stays_in_the_workspace(
 ) -> None:
     place, _ = place_with_links(tmp_path)
     given = pattern.format(tmp_path) if isinstance(pattern, str) else pattern
-    assert reach(place).may_search(given, folder.format(tmp_path)) is free
+    assert permissions(place).may_search(given, folder.format(tmp_path)) is free
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_what_git_keeps_is_read_freely_and_changed_only_with_an_approval(
 ) -> None:
     """Git runs what its configuration and hooks say, as soon as the user uses it there."""
     place, _ = place_with_links(tmp_path)
-    assert reach(place).may_read([path])
-    assert not reach(place).may_edit([path])
-    assert not reach(place, sandboxed=True).may_edit([path])
+    assert permissions(place).may_read([path])
+    assert not permissions(place).may_edit([path])
+    assert not permissions(place, sandboxed=True).may_edit([path])
 
 
 @pytest.mark.parametrize(
@@ -133,13 +133,13 @@ def test_what_git_keeps_is_read_freely_and_changed_only_with_an_approval(
 def test_in_a_sandbox_the_login_of_the_agent_is_not_read_unasked(tmp_path: Path, path: str) -> None:
     place, _ = place_with_links(tmp_path)
     given = path.format(tmp_path)
-    assert not reach(place, sandboxed=True).may_read([given])
-    assert not reach(place, sandboxed=True).may_call({"path": given}, [])
+    assert not permissions(place, sandboxed=True).may_read([given])
+    assert not permissions(place, sandboxed=True).may_call({"path": given}, [])
 
 
 def test_in_a_sandbox_reading_is_free(tmp_path: Path) -> None:
     place, secret = place_with_links(tmp_path)
-    inside = reach(place, sandboxed=True)
+    inside = permissions(place, sandboxed=True)
     assert inside.may_read([str(secret)])
     assert inside.may_search("/**", "")
     assert inside.may_call({"command": "cat x"}, [str(secret)])

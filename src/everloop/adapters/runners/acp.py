@@ -32,6 +32,7 @@ from everloop.adapters.runners.sandbox import (
     has_sandbox,
     hosts_of,
     in_sandbox,
+    settings_in,
 )
 from everloop.errors import RunnerFailed
 from everloop.workers import (
@@ -98,7 +99,8 @@ class AcpRunner:
         writable = (Path(place.path), folder, agent, *logins)
         readable = (*host_needs(), *git_folder(place), Path(command[0]).parent)
         hosts = (*self._settings.hosts, *hosts_of(variables))
-        needs = SandboxNeeds(writable, readable, hosts, folder / "proxy")
+        settings = tuple(path for one in logins for path in settings_in(one))
+        needs = SandboxNeeds(writable, readable, hosts, folder / "proxy", settings)
         return Launch(
             argv=in_sandbox(task, host_command("acp_host", folder), needs),
             cwd=place.path,

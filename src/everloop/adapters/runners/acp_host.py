@@ -19,7 +19,7 @@ import acp
 from acp import schema
 
 from everloop.adapters.runners.agent_host import AgentHost, chosen_values, describe_call, emit
-from everloop.adapters.runners.reach import Reach
+from everloop.adapters.runners.path_permissions import PathPermissions
 
 VERSION = 1
 LINE_BYTES_MAX = 16_777_216
@@ -45,7 +45,7 @@ class AcpHost(AgentHost):
         self._messages: list[tuple[str, str]] = []  # that the agent has not got yet
         self._cost, self._tokens = 0.0, 0
         self._titles: dict[str, str] = {}
-        self._reach = Reach(self._order)
+        self._permissions = PathPermissions(self._order)
 
     async def run(self) -> None:
         """Run until the agent has ended its turn, or failed."""
@@ -217,8 +217,8 @@ class AcpHost(AgentHost):
     def _is_free(self, call: Any, kind: str) -> bool:
         paths = [str(one.path) for one in call.locations or ()]
         if kind in READS:
-            return self._reach.may_call(call.raw_input, paths)
-        return kind in FREE or (kind in EDITS and self._reach.may_edit(paths))
+            return self._permissions.may_call(call.raw_input, paths)
+        return kind in FREE or (kind in EDITS and self._permissions.may_edit(paths))
 
     def _describe(self, call: Any, tool: str) -> str:
         given = _arguments(call)

@@ -1,13 +1,14 @@
 """The Claude Code runner: plans, questions, approvals, sub-agents, sessions that are resumed.
 
 The CLI runs in a process of its own (`claude_host.py`), whose records are read here. It uses the
-user's own login, or a key that was granted; then its configuration is private to the task.
+user's own login, or a key that was granted. Its configuration is private to the task, but for the
+user's own login without a sandbox.
 """
 
 import importlib.util
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,8 @@ KEYS = (
     "ANTHROPIC_BASE_URL",
     "CLAUDE_CODE_MAX_RETRIES",
 )
+CONFIGURATION = "CLAUDE_CONFIG_DIR"
+LOGIN_FOLDER = "CLAUDE_SECURESTORAGE_CONFIG_DIR"  # where the CLI has its login, if elsewhere
 PLANNING = (
     "Make a plan for this task first. Ask the user with AskUserQuestion where something is unclear."
     " Change nothing yet.\n\n"
@@ -93,7 +96,7 @@ class ClaudeRunner:
         agent = folder.parent / "agent"
         task = with_known_session(task, agent)
         agent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        login = self._login(agent)
+        login = self._login(agent, sandboxed=has_sandbox(task))
         environment = {**scrubbed_environment(task, folder), **QUIET, **login}
         if task.spec.grants.skip_permissions:
             environment["IS_SANDBOX"] = "1"
@@ -101,8 +104,7 @@ class ClaudeRunner:
         (folder / "order.json").write_bytes(msgspec.json.encode(order))
         limits = task.spec.limits
         argv = host_command("claude_host", folder)
-        own = Path(environment["CLAUDE_CONFIG_DIR"])
-        writable = (Path(place.path), folder, agent, *((own,) if own.is_dir() else ()))
+        writable = (Path(place.path), folder, agent, *_credentials(login))
         readable = (*host_needs(), *git_folder(place))
         hosts = (*self._hosts, *hosts_of(login))
         needs = SandboxNeeds(writable, readable, hosts, folder / "proxy")
@@ -128,13 +130,19 @@ class ClaudeRunner:
         """Answers that came while the process runs, and messages of the user."""
         return input_records(task, sent)
 
-    def _login(self, agent: Path) -> dict[str, str]:
-        """The variables of a key, with a private configuration; else the user's own login."""
+    def _login(self, agent: Path, *, sandboxed: bool) -> dict[str, str]:
+        """The variables of a key, with a private configuration; else the user's own login.
+
+        In the sandbox the configuration is private in any case: the user's own has hooks, which
+        run in their later sessions. Of it there is only the file with the login.
+        """
         found = {name: os.environ[name] for name in self._variables if os.environ.get(name)}
         if found.keys() & {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"}:
-            return {**found, "CLAUDE_CONFIG_DIR": str(agent)}
-        own = os.environ.get("CLAUDE_CONFIG_DIR") or str(Path.home() / ".claude")
-        return {**found, "CLAUDE_CONFIG_DIR": own}
+            return {**found, CONFIGURATION: str(agent)}
+        own = os.environ.get(CONFIGURATION) or str(Path.home() / ".claude")
+        if sandboxed:
+            return {**found, CONFIGURATION: str(agent), LOGIN_FOLDER: own}
+        return {**found, CONFIGURATION: own}
 
     def _order(
         self, task: Task, place: PreparedWorkspace, agent: Path, environment: dict[str, str]
@@ -153,6 +161,17 @@ class ClaudeRunner:
             "skip_permissions": task.spec.grants.skip_permissions,
             "sandboxed": has_sandbox(task),
             "private": [environment["TMPDIR"]],
-            "withheld": [environment["CLAUDE_CONFIG_DIR"], PROCESSES],
+            "withheld": [*_folders_withheld(environment), PROCESSES],
             "env": environment,
         }
+
+
+def _credentials(login: Mapping[str, str]) -> tuple[Path, ...]:
+    """The file with the user's own login; the CLI renews it in place where it is mounted alone."""
+    file = Path(login.get(LOGIN_FOLDER, "")) / ".credentials.json"
+    return (file,) if LOGIN_FOLDER in login and file.is_file() else ()
+
+
+def _folders_withheld(environment: Mapping[str, str]) -> Iterator[str]:
+    """The folders with the agent's configuration and login."""
+    return (environment[name] for name in (CONFIGURATION, LOGIN_FOLDER) if name in environment)

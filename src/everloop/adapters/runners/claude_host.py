@@ -24,7 +24,7 @@ from everloop.adapters.runners.agent_host import (
     describe_call,
     emit,
 )
-from everloop.adapters.runners.reach import Reach
+from everloop.adapters.runners.path_permissions import PathPermissions
 
 BUFFER_BYTES = 16_777_216
 QUIET_S = 3.0  # how long a message that came late may take to be picked up
@@ -49,7 +49,7 @@ class ClaudeHost(AgentHost):
         self._client: Any = None
         self._steered = False
         self._plan = ""
-        self._reach = Reach(self._order)
+        self._permissions = PathPermissions(self._order)
 
     async def run(self) -> None:
         """Run until the agent has ended, needs a person, or failed."""
@@ -121,13 +121,15 @@ class ClaudeHost(AgentHost):
     def _is_free(self, name: str, arguments: dict[str, Any]) -> bool:
         given = [arguments[key] for key in PATHS if arguments.get(key) is not None]
         if name == "Glob":
-            return self._reach.may_search(arguments.get("pattern"), arguments.get("path") or "")
+            return self._permissions.may_search(
+                arguments.get("pattern"), arguments.get("path") or ""
+            )
         if name in READS:
-            return self._reach.may_read(given, self._own_results())
+            return self._permissions.may_read(given, self._own_results())
         if name in HELPERS:  # isolated, it is copied by the repository's git, or sent elsewhere
             return not arguments.get("isolation")
         if name in EDITS and self._order["step"] != "plan":
-            return self._reach.may_edit(given)
+            return self._permissions.may_edit(given)
         return name in FREE
 
     def _own_results(self) -> list[Path]:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,10 @@ from everloop.workers import PreparedWorkspace, Task
 READ_ONLY = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt")
 NAMES = "/run/systemd/resolve"  # where many systems keep how names are looked up
 PROCESSES = "/proc"  # has the environment of the agent itself, and so its key
+SETTINGS = (  # patterns of names, for the agents that are known
+    *("*.toml", "*.yaml", "*.yml", "*.md", "*.sh", "settings*.json", "config*.json", "mcp*.json"),
+    *("hooks", "plugins", "skills", "commands", "agents", "extensions", "prompts", "rules", "bin"),
+)
 PROBE_S = 10
 PROXY_SOCKET = "proxy"
 PROXY_FOLDER = "/run/everloop"  # where the sandbox has the folder of that socket
@@ -61,13 +66,15 @@ def git_folder(place: PreparedWorkspace) -> tuple[Path, ...]:
 class SandboxNeeds(NamedTuple):
     """What a process must have in its sandbox: folders, and for an agent, its model service.
 
-    `hosts` are what it may reach without a grant; `proxy` is a folder for the way there.
+    `hosts` are what it may reach without a grant; `proxy` is a folder for the way there. `kept` may
+    be read only, although it lies in a writable folder.
     """
 
     writable: tuple[Path, ...]
     readable: tuple[Path, ...] = ()
     hosts: tuple[str, ...] = ()
     proxy: Path | None = None
+    kept: tuple[Path, ...] = ()
 
 
 def hosts_of(addresses: Mapping[str, str]) -> tuple[str, ...]:
@@ -107,7 +114,7 @@ def in_sandbox(task: Task, argv: tuple[str, ...], needs: SandboxNeeds) -> tuple[
     readable = (*needs.readable, *_programs(argv))
     options = (
         *_options(needs.writable, readable, network=grants.network),
-        *_kept_from_changes(task),
+        *_kept_from_changes(task, needs.kept),
     )
     if grants.network or not needs.hosts or needs.proxy is None:
         return (*options, *argv)
@@ -124,8 +131,22 @@ def in_sandbox(task: Task, argv: tuple[str, ...], needs: SandboxNeeds) -> tuple[
     return (*python, *around, *options, *gated, *python, *inside, *argv)
 
 
-def _kept_from_changes(task: Task) -> Iterator[str]:
-    """Options that keep `.git` of the user's own folder as it is: what is in it, git runs."""
+def settings_in(folder: Path) -> tuple[Path, ...]:
+    """The settings of an agent in the folder with its login: what is in them may run later."""
+    return tuple(
+        path
+        for path in sorted(folder.iterdir())
+        if not path.is_symlink() and any(fnmatch(path.name, one) for one in SETTINGS)
+    )
+
+
+def _kept_from_changes(task: Task, kept: tuple[Path, ...]) -> Iterator[str]:
+    """Options that keep settings and `.git` of the user's own folder as they are.
+
+    What is in `.git`, git runs.
+    """
+    for path in map(str, kept):
+        yield from ("--ro-bind", path, path)
     if task.spec.workspace.kind == "folder":
         folder = Path(task.spec.workspace.path).expanduser().resolve()
         git = (folder / ".git").resolve()

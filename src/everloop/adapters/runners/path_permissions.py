@@ -15,7 +15,7 @@ UNCLEAR = ("..", "~", "{/", ",/")  # in a pattern: it may lead out of the folder
 PROGRAMS = ("command", "cmd", "script")  # names of arguments that are run, whatever they are called
 
 
-class Reach:
+class PathPermissions:
     """The folders of an agent.
 
     A sandbox holds nothing else of the user but what the agent itself needs, such as its login. So
@@ -50,7 +50,7 @@ class Reach:
         """Whether these may be changed unasked: never what git keeps, for git runs what it says."""
         return bool(paths) and all(
             self._is_inside(one, [self._root])
-            and not any(GIT in path.parts for path in self._readings(one))
+            and not any(_has_git(path) for path in self._readings(one))
             for one in paths
         )
 
@@ -95,6 +95,11 @@ def texts_in(value: Any) -> Iterator[str]:
         held = cast("dict[str, Any] | list[Any]", value)
         for one in held.values() if isinstance(held, dict) else held:
             yield from texts_in(one)
+
+
+def _has_git(path: Path) -> bool:
+    """Whether git's own folder is part of a path; some file systems ignore case."""
+    return GIT in map(str.casefold, path.parts)
 
 
 def _runs_something(arguments: Any) -> bool:
