@@ -75,6 +75,7 @@ def test_a_check_outside_the_worker_gives_the_verdict_beside_the_claim(work: Rig
     (request,) = work.waiting()
     assert "The worker says:\nall tests pass" in request.body
     assert "failed with exit code 1" in request.body
+    assert request.choices[0].value == "again"
     work.answer("keep")
     assert work.until(name, "done").ended
 
@@ -190,6 +191,6 @@ def test_a_command_whose_check_failed_can_be_run_again_and_is_asked_for_no_chang
     name = work.start("sh", "-c", "echo x >> tries", check=("sh", "-c", "test $(wc -l <tries) = 2"))
     work.until(name, "review")
     (request,) = work.waiting()
-    assert [one.value for one in request.choices] == ["keep", "again"]
+    assert [one.value for one in request.choices] == ["again", "keep"]
     work.answer("again")
     assert work.until(name, "done", "review").state == "done"

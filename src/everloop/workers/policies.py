@@ -65,6 +65,7 @@ REVIEW_PLAIN = (
     Choice("revise", "Ask for changes", needs_text=True),
 )
 AGAIN = Choice("again", "Run it again")
+MENDS = ("revise", "again")
 RETRY = (Choice("retry", "Retry"), Choice("dismiss", "OK"))
 UNCERTAIN = (
     Choice("retry", "Try again", "It may then happen twice."),
@@ -165,6 +166,9 @@ def when_work_finished_ask_for_review(reader: Reader, fact: Fact) -> list[RaiseR
     choices: Sequence[Choice] = REVIEW if spec.workspace.kind == "worktree" else REVIEW_PLAIN
     if spec.runner == "command":  # it reads no feedback
         choices = tuple(AGAIN if one.value == "revise" else one for one in choices)
+    _, check = _claim_and_check(reader, asked.task_id)
+    if check is not None and not check.passed:  # what mends it comes first
+        choices = sorted(choices, key=lambda one: one.value not in MENDS)
     return [_raise(fact, asked.request_id, "review", title, body, choices)]
 
 
@@ -315,16 +319,20 @@ def _title(reader: Reader, task_id: str) -> str:
 
 def claim_and_verdict(reader: Reader, task_id: str) -> str:
     """What the agent claims, and what the check outside of it found."""
-    rows = reader.rows(_NEWEST, (task_stream(task_id),))
-    found = [fact_of(reader.record(row[0])).event for row in rows]
-    claim = next((one.text for one in found if isinstance(one, e.ResultClaimed)), "")
-    check = next((one for one in found if isinstance(one, e.CheckRecorded)), None)
+    claim, check = _claim_and_check(reader, task_id)
     lines = [f"The worker says:\n{claim}"] if claim else []
     if check is not None:
         word = "passed" if check.passed else f"failed with exit code {check.exit_code}"
         lines.append(f"Check `{check.command}` {word} (output {check.output_digest[:12]}).")
         lines += filter(None, (describe_check_files(check.check_files),))
     return "\n\n".join(lines)
+
+
+def _claim_and_check(reader: Reader, task_id: str) -> tuple[str, e.CheckRecorded | None]:
+    rows = reader.rows(_NEWEST, (task_stream(task_id),))
+    found = [fact_of(reader.record(row[0])).event for row in rows]
+    claim = next((one.text for one in found if isinstance(one, e.ResultClaimed)), "")
+    return claim, next((one for one in found if isinstance(one, e.CheckRecorded)), None)
 
 
 _NEWEST = f"""
