@@ -14,6 +14,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.interfaces.mcp.clients import McpClient, open_client
 
 from everloop.app import Engine
+from everloop.log import Context
+from everloop.memory import GrantAudience
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -82,6 +84,9 @@ def test_the_session_is_the_hosts_own_if_it_names_one(
 
 
 def test_two_servers_on_one_log_lose_nothing(tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "home") as engine:
+        for host in ("agent:ha", "agent:hb"):
+            engine.do(GrantAudience(host, ("user",)), by=Context(actor="user"))
     command = _command(tmp_path / "home")
     environment = {"EVERLOOP_MEMORY_EMBEDDER": "none"}
     server = StdioServerParameters(command=command[0], args=command[1:], env=environment)
