@@ -10,7 +10,7 @@ import msgspec
 from bench.comparison import Rate, steady
 from bench.material import ACTOR, STREAM, MessageSent, messages
 from bench.run_folder import RunFolder
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.log.model.limits import Limits
 from everloop.log.schema import MIGRATIONS
 from everloop.log.sqlite.file import LogFile
@@ -28,7 +28,7 @@ def connect(path: Path) -> apsw.Connection:
     The log checkpoints in a thread of its own, when the write-ahead file has grown to its limit.
     The bare loop has no such thread, so SQLite does it at the same size.
     """
-    db = LogFile(path, [], system_world(10)).connect()
+    db = LogFile(path, [], system_ports(10)).connect()
     db.execute(f"PRAGMA wal_autocheckpoint = {Limits().wal_bytes_max // PAGE_BYTES}")
     return db
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from bench.comparison import OWN_TIME, Claim, Outcome, bounded, own_ms, require
 from bench.run_folder import RunFolder
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.app import PROJECTIONS, Engine
 from everloop.lessons.gate import checks
 from everloop.lessons.gate.case_queries import load_gate_cases
@@ -42,15 +42,15 @@ def over_all(run: RunFolder, *, lessons: int) -> Outcome:
     claim = Claim("gate", title, "", "ms", "at most", goal=1_000, note=OWN_TIME)
     folder = run.folder("gate")
     folder.mkdir(parents=True)
-    world = system_world(10)
-    log = open_log(folder / "everloop.db", [view() for view in PROJECTIONS], world=world)
-    _fill(Engine(log, world, Settings()), lessons)
+    ports = system_ports(10)
+    log = open_log(folder / "everloop.db", [view() for view in PROJECTIONS], ports=ports)
+    _fill(Engine(log, ports, Settings()), lessons)
 
     def act() -> None:
         with log.reading() as reader:
             queries.lesson_page(reader, WHOLE, limit=50)
             found = load_gate_cases(
-                reader, queries.lesson_positions(reader, WHOLE), world.clock.now()
+                reader, queries.lesson_positions(reader, WHOLE), ports.clock.now()
             )
             passing = sum(not checks.violations(case, RULES) for case in found)
         require(len(found) == lessons and passing == lessons, "the gate did not let all through")

@@ -99,8 +99,8 @@ def ours(folder: str, messages: int) -> None:
     """Our server with so long a conversation, until standard input ends."""
     settings = Settings(home=folder, memory=MemorySettings(embedder="none"))
     with Engine.open(Path(folder), settings=settings) as engine:
-        code = pairing.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=60)
-        credential = pairing.pair_device(engine, engine.world, "bench", way="code", via=code)
+        code = pairing.make_pairing_code(engine.log, engine, engine.ports, USER, lives_s=60)
+        credential = pairing.pair_device(engine, engine.ports, "bench", way="code", via=code)
         running = Services(engine, settings, ClockedModel())
         running.talk.home_thread(USER)
         if messages:

@@ -25,7 +25,7 @@ from bench.comparison import (
 )
 from bench.run_folder import RunFolder
 from bench.sample_memory import BATCH, FreeEmbedder, remembered
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.app import PROJECTIONS, Engine
 from everloop.lessons.crew.events import CrewWritten, Skill
 from everloop.lessons.manifest.builder import ManifestBuilder
@@ -51,12 +51,12 @@ class School:
 
     def __init__(self, folder: Path, lessons: int, memories: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        world = system_world(10)
-        self.log = open_log(folder / "everloop.db", [view() for view in PROJECTIONS], world=world)
-        engine = Engine(self.log, world, Settings())
+        ports = system_ports(10)
+        self.log = open_log(folder / "everloop.db", [view() for view in PROJECTIONS], ports=ports)
+        engine = Engine(self.log, ports, Settings())
         space = VectorIndex(VectorCache(folder / "vectors.db"), FreeEmbedder(memories))
-        self.keeper = MemoryService(self.log, engine, world.clock, world.ids, space)
-        self._outside = (world.clock, world.ids)
+        self.keeper = MemoryService(self.log, engine, ports.clock, ports.ids, space)
+        self._outside = (ports.clock, ports.ids)
         self._engine = engine
         _fill(self, lessons, memories)
 

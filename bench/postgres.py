@@ -21,7 +21,7 @@ import psycopg
 from bench.comparison import Claim, Outcome, Rate, compare, faster
 from bench.material import ACTOR, messages
 from bench.run_folder import QUICK, Pace, RunFolder, run_folder
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.log import Log
 from everloop.log.postgres.sequencer import open_postgres_log
 from everloop.testing.postgres import postgres_server
@@ -88,7 +88,7 @@ def _server(run: RunFolder) -> Generator[str]:
 
 
 def _node(url: str, path: Path) -> Log:
-    return open_postgres_log(url, path, world=system_world(10))
+    return open_postgres_log(url, path, ports=system_ports(10))
 
 
 def _appends(log: Log, number: int) -> Act:

@@ -119,7 +119,7 @@ def _questions(models: ModelSettings, count: int) -> Figures:
 
 def _tell(engine: Engine) -> None:
     """Forty messages over the last ten days, half of them facts told in passing."""
-    now = engine.world.clock.now()
+    now = engine.ports.clock.now()
     engine.do(BeginImport(HOME, "imp", "bench", "bench"))
     said = [
         MessageImported(

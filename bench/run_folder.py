@@ -16,7 +16,7 @@ from typing import NotRequired, TypedDict
 import msgspec
 
 from bench.material import ACTOR, FOLD, STREAM, messages
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.log import Draft, Log, Projection, open_log
 from everloop.log.write.append import TransactionContext
 
@@ -95,7 +95,7 @@ class RunFolder:
         No backups are made of it: they copy the whole file on the side, and would be measured by
         chance or not at all.
         """
-        log = open_log(path or self.path(), [view() for view in views], world=system_world(10))
+        log = open_log(path or self.path(), [view() for view in views], ports=system_ports(10))
         self._open.callback(log.close)
         return log
 
@@ -103,7 +103,7 @@ class RunFolder:
         """A closed log of so many messages in one stream, with a snapshot; made once in a run."""
         if events not in self._filled:
             path = self.path(f"filled-{events}")
-            log = open_log(path, world=system_world(10))
+            log = open_log(path, ports=system_ports(10))
             fill(log, events)
             log.decide(STREAM, _fold_only, actor=ACTOR)  # to decide folds, and folding much saves
             log.close()

@@ -14,7 +14,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.app import Engine
 from everloop.log import Event, open_log
 from everloop.memory.deciders import MEMORY_DECIDERS
@@ -81,12 +81,12 @@ class SampleMemory:
 
     def __init__(self, folder: Path, items: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        world = system_world(10)
+        ports = system_ports(10)
         views = [PassageTable(), ItemTable(), AudienceTable()]
-        self.log = open_log(folder / "everloop.db", views, world=world)
-        self.engine = Engine(self.log, world, Settings(), MEMORY_DECIDERS)
+        self.log = open_log(folder / "everloop.db", views, ports=ports)
+        self.engine = Engine(self.log, ports, Settings(), MEMORY_DECIDERS)
         self.space = VectorIndex(VectorCache(folder / "vectors.db"), FreeEmbedder(items))
-        self.keeper = MemoryService(self.log, self.engine, world.clock, world.ids, self.space)
+        self.keeper = MemoryService(self.log, self.engine, ports.clock, ports.ids, self.space)
         if items:
             self.log.append("audience:guest", [AudienceGranted(GUEST, ("*",))], actor="user")
             for batch in remembered(0, items):

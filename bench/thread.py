@@ -80,7 +80,7 @@ class Conversation:
         self._preparing = PromptBuilder(
             self.engine.log,
             self.engine.memory,
-            self.engine.world.clock,
+            self.engine.ports.clock,
             limits=lambda: settings.thread.context,
         )
 
@@ -103,7 +103,7 @@ class Conversation:
         answer = TurnRunner(
             ThreadTurn(source, HOME, turn, branch),
             lambda _: self.model,
-            self.engine.world.clock,
+            self.engine.ports.clock,
             TurnSettings(),
             LiveAnswers(),
         )
@@ -190,10 +190,10 @@ def _a_turn_of(long: Conversation, short: Conversation) -> Round:
 def fill(engine: Engine, running: Services, messages: int) -> None:
     """So many messages over ten years, their memory, a whole pyramid, and decisions."""
     engine.do(BeginImport(HOME, "imp", "bench", "bench"))
-    for batch in _said(messages, engine.world.clock.now()):
+    for batch in _said(messages, engine.ports.clock.now()):
         engine.do(ImportMessages(HOME, "imp", tuple(batch)))
     running.remembering.remember()
-    day = local_today(engine.log, engine.world.clock)
+    day = local_today(engine.log, engine.ports.clock)
     for window in pyramid_windows(day, day - timedelta(days=365 * YEARS)):
         _sum_up(engine, window)
     for number in range(DECISIONS):

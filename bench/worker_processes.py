@@ -12,7 +12,7 @@ from bench.comparison import Claim, Outcome, Round, bounded, dearer, require
 from bench.run_folder import RunFolder
 from everloop.adapters.processes.supervisor import SupervisedProcesses
 from everloop.adapters.runners.command import CommandRunner
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.app import USER, Engine
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
@@ -178,14 +178,14 @@ class _engine:  # noqa: N801 - reads as what it gives
     def __init__(self, home: Path, parallel_max: int) -> None:
         workers = WorkerSettings(parallel_max=parallel_max)
         settings = Settings(memory=MemorySettings(embedder="none"), workers=workers)
-        self._engine = Engine.open(home, settings=settings, world=system_world(10))
+        self._engine = Engine.open(home, settings=settings, ports=system_ports(10))
         machine = Machine(
             (CommandRunner(),),
             SupervisedProcesses(home / "workers"),
             self._engine.workspaces,
             self._engine.task_folders,
         )
-        clock = self._engine.world.clock
+        clock = self._engine.ports.clock
         self._scheduler = TaskScheduler(self._engine.log, self._engine, clock, machine, workers)
 
     def __enter__(self) -> tuple[Engine, TaskScheduler]:

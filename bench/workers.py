@@ -5,7 +5,7 @@ from functools import partial
 
 from bench.comparison import OWN_TIME, Claim, Outcome, bounded, own_ms, require
 from bench.run_folder import RunFolder
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.app import PROJECTIONS, Engine
 from everloop.inbox.model.events import Choice, RequestRaised
 from everloop.log import Draft, Log, open_log
@@ -32,11 +32,11 @@ def first_page(run: RunFolder, *, what: str, tasks: int = TASKS) -> Outcome:
     claim = Claim(f"task-{what}", title, "", "ms", "at most", goal=10, note=OWN_TIME)
     folder = run.folder(f"task-{what}")
     folder.mkdir(parents=True)
-    world = system_world(10)
-    log = open_log(folder / "everloop.db", [view() for view in PROJECTIONS], world=world)
+    ports = system_ports(10)
+    log = open_log(folder / "everloop.db", [view() for view in PROJECTIONS], ports=ports)
     with ThreadPoolExecutor(CLIENTS) as pool:  # many at once share a write to the disk
         list(pool.map(partial(_finished, log), range(tasks)))
-    engine = Engine(log, world, Settings())
+    engine = Engine(log, ports, Settings())
 
     def board() -> None:
         require(len(engine.workers.board(SHOWN).ended) == SHOWN, "the board is not full")

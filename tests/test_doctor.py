@@ -19,7 +19,7 @@ from everloop.log.model.facts import NoteWritten
 from everloop.memory.settings import MemorySettings
 from everloop.model_settings import ModelSettings
 from everloop.settings import load
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.thread.model.commands import HOME
 from everloop.thread.service import OutgoingMessage, ThreadService
 from everloop.turns.tool_servers import ToolHealth, ToolServer
@@ -91,7 +91,7 @@ class DoctorSetup:
     """A data home, a fake machine and a clock to check."""
 
     home: Path
-    stage: DeterministicWorld = field(default_factory=DeterministicWorld)
+    stage: DeterministicPorts = field(default_factory=DeterministicPorts)
     machine: FakeMachine = field(default_factory=FakeMachine)
     store: str = ""
     models: ModelSettings = field(default_factory=ModelSettings)
@@ -110,7 +110,7 @@ class DoctorSetup:
             models=self.models,
             memory=self.memory,
         )
-        examined = Doctor(settings, "local", self.machine, self.stage.world).run_checks()
+        examined = Doctor(settings, "local", self.machine, self.stage.ports).run_checks()
         return [one for one in examined.findings if one.topic == topic]
 
     def note(self) -> None:
@@ -120,7 +120,7 @@ class DoctorSetup:
 
     def engine(self) -> Engine:
         """The engine of this home."""
-        return Engine.open(self.home, world=self.stage.world)
+        return Engine.open(self.home, ports=self.stage.ports)
 
 
 @pytest.fixture

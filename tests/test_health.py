@@ -14,7 +14,7 @@ from everloop.doctor.health import (
     check_running,
     queue_lengths,
 )
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.thread.model.commands import HOME, FailTurn
 from everloop.thread.service import OutgoingMessage, ThreadService
 from everloop.turns.outcomes import TurnOutcomes, TurnStep, count_outcomes
@@ -57,7 +57,7 @@ def test_a_failed_job_says_what_to_do() -> None:
 @pytest.fixture
 def engine(tmp_path: Path) -> Engine:
     """An empty log, with a clock that stands still."""
-    return Engine.open(tmp_path / "home", world=DeterministicWorld().world)
+    return Engine.open(tmp_path / "home", ports=DeterministicPorts().ports)
 
 
 def test_failures_of_the_last_day_are_read_from_the_log(engine: Engine) -> None:

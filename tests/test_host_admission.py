@@ -13,7 +13,7 @@ from everloop.memory.model.commands import GrantAudience, RememberItem, RevokeAu
 from everloop.memory.model.scopes import NEW_HOSTS
 from everloop.memory.projections.queries import load_viewer
 from everloop.settings import DoorSettings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 ALL = DoorSettings()
 HOST = "agent:squid"
@@ -22,7 +22,7 @@ USER = Context()
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Generator[Engine]:
-    with Engine.open(tmp_path, world=DeterministicWorld().world) as opened:
+    with Engine.open(tmp_path, ports=DeterministicPorts().ports) as opened:
         yield opened
 
 

@@ -22,8 +22,8 @@ def described() -> str:
     with tempfile.TemporaryDirectory() as home:
         settings = Settings()
         with Engine.open(home, settings=settings) as engine:
-            code = pairing.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=60)
-            credential = pairing.pair_device(engine, engine.world, "openapi", way="code", via=code)
+            code = pairing.make_pairing_code(engine.log, engine, engine.ports, USER, lives_s=60)
+            credential = pairing.pair_device(engine, engine.ports, "openapi", way="code", via=code)
             running = Services(engine, settings)
             told = asyncio.run(_asked(running, credential.text))
     return json.dumps(told, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

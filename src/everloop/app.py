@@ -19,7 +19,7 @@ from everloop.adapters.github.secrets import read_secret
 from everloop.adapters.processes.task_folders import LocalTaskFolders
 from everloop.adapters.runners.sandbox import sandbox_problem
 from everloop.adapters.runners.worktrees import TaskWorkspaces
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.background.followers import Followers, Reaction, reaction_id
 from everloop.background.jobs import erase_uploads
 from everloop.domain import Deciders, Domain, Policy
@@ -48,7 +48,7 @@ from everloop.memory.domain import MEMORY
 from everloop.memory.service import MemoryService
 from everloop.memory.settings import MemorySettings
 from everloop.notifications import NOTIFICATIONS
-from everloop.ports import Model, World
+from everloop.ports import Model, SystemPorts
 from everloop.reactions.lesson_requests import LESSON_REQUESTS
 from everloop.reactions.stale_lessons import STALE_LESSONS
 from everloop.reactions.task_lessons import TASK_LESSONS
@@ -127,12 +127,12 @@ class Engine:
     def __init__(
         self,
         log: Log,
-        world: World,
+        ports: SystemPorts,
         settings: Settings,
         deciders: tuple[Decider[Any, Any], ...] = DECIDERS,
     ) -> None:
         self.log = log
-        self._world = world
+        self._ports = ports
         self._settings = settings
         rules = [rule for one in DOMAINS for rule in one.configured(_section(settings, one))]
         self._deciders = {decider.command: decider for decider in (*deciders, *rules)}
@@ -143,12 +143,12 @@ class Engine:
     @cached_property
     def usage(self) -> UsageRecorder:
         """The recorder of what calls of models cost."""
-        return UsageRecorder(self, self._world.clock)
+        return UsageRecorder(self, self._ports.clock)
 
     @cached_property
     def inbox(self) -> InboxService:
         """What waits for a person."""
-        return InboxService(self.log, self, self._world.clock, self._settings.inbox)
+        return InboxService(self.log, self, self._ports.clock, self._settings.inbox)
 
     @cached_property
     def workspaces(self) -> TaskWorkspaces:
@@ -177,7 +177,7 @@ class Engine:
     @cached_property
     def automation(self) -> AutomationService:
         """Schedules, watches and start rules."""
-        return AutomationService(self.log, self, self._world.clock)
+        return AutomationService(self.log, self, self._ports.clock)
 
     @cached_property
     def github(self) -> GitHubService:
@@ -204,7 +204,7 @@ class Engine:
             service,
         )
 
-        ports = card_import.ExchangePorts(self.log, self, self.files, self._world.clock)
+        ports = card_import.ExchangePorts(self.log, self, self.files, self._ports.clock)
         return service.ExchangeService(ports, self._settings.exchange)
 
     @cached_property
@@ -216,8 +216,8 @@ class Engine:
         return MemoryService(
             self.log,
             self,
-            self._world.clock,
-            self._world.ids,
+            self._ports.clock,
+            self._ports.ids,
             space,
             limits=self._settings.memory,
         )
@@ -235,19 +235,19 @@ class Engine:
             return all_attachment_digests(reader) | all_character_files(reader)
 
     @property
-    def world(self) -> World:
-        """The outside world that this engine lives in."""
-        return self._world
+    def ports(self) -> SystemPorts:
+        """The ports to the system: clock, ids, randomness, waiting."""
+        return self._ports
 
     @cached_property
     def lessons(self) -> LessonService:
         """What agents proposed, and how it stands."""
-        world, settings = self._world, self._settings
+        ports, settings = self._ports, self._settings
         return LessonService(
             self.log,
             self,
-            world.clock,
-            world.ids,
+            ports.clock,
+            ports.ids,
             settings.lessons,
             lambda: self.usage.metered(_narrative_model(settings, self.log), "lesson"),
         )
@@ -260,8 +260,8 @@ class Engine:
     @cached_property
     def manifests(self) -> ManifestBuilder:
         """What tells a host's model what there is."""
-        world, settings = self._world, self._settings
-        outside = (world.clock, world.ids)
+        ports, settings = self._ports, self._settings
+        outside = (ports.clock, ports.ids)
         return ManifestBuilder(
             self.log,
             self,
@@ -289,7 +289,7 @@ class Engine:
         *,
         settings: Settings | None = None,
         tenant: str = "local",
-        world: World | None = None,
+        ports: SystemPorts | None = None,
         deciders: tuple[Decider[Any, Any], ...] = DECIDERS,
         projections: tuple[type[Projection], ...] = PROJECTIONS,
     ) -> Self:
@@ -297,13 +297,13 @@ class Engine:
         chosen = settings or Settings()
         target = str(path_or_url or chosen.store or chosen.folder)
         views = [projection() for projection in projections]
-        outside = world or system_world(chosen.log.lock_wait_s)
+        outside = ports or system_ports(chosen.log.lock_wait_s)
         log = open_store(target, chosen, tenant, views, outside)
         return cls(log, outside, chosen, deciders)
 
     @classmethod
     def open_copy(
-        cls, reason: Unavailable, *, settings: Settings, tenant: str = "local", world: World
+        cls, reason: Unavailable, *, settings: Settings, tenant: str = "local", ports: SystemPorts
     ) -> Self:
         """Open what this node has of a log whose server cannot be reached now, to be read.
 
@@ -311,7 +311,7 @@ class Engine:
             Unavailable: the reason, which opening gave: there is no such copy.
         """
         views = [projection() for projection in PROJECTIONS]
-        return cls(open_replica(reason, settings, tenant, views, world), world, settings)
+        return cls(open_replica(reason, settings, tenant, views, ports), ports, settings)
 
     def do(
         self,
@@ -371,7 +371,7 @@ class Engine:
         with ExitStack() as then:  # all of it, also where the log was erased but not yet scrubbed
             then.callback(self._forget_vectors, erased)
             then.callback(self._forget_files, files)
-            then.callback(erase_uploads, self.log, self._world.clock.now())
+            then.callback(erase_uploads, self.log, self._ports.clock.now())
             return self.log.purge(positions, reason=reason, actor=actor, request_id=request_id)
 
     def close(self) -> None:
@@ -404,11 +404,11 @@ class Engine:
 
     def _forget_files(self, files: set[str]) -> None:
         wanted = self.files_wanted()
-        self.files.erase(sorted(files - wanted), wanted, self._world.clock.now())
+        self.files.erase(sorted(files - wanted), wanted, self._ports.clock.now())
 
     def _drop_files(self) -> None:
         """Let go of files here whose messages another node has purged."""
-        self.files.collect_garbage(self.files_wanted(), self._world.clock.now())
+        self.files.collect_garbage(self.files_wanted(), self._ports.clock.now())
 
     def _catch_up(self) -> None:
         """Once: react to facts whose process died before it could."""

@@ -51,7 +51,7 @@ class BusyHandler(Protocol):
         ...
 
 
-class World(NamedTuple):
+class SystemPorts(NamedTuple):
     """The ports that a log needs. `vfs` names a SQLite VFS; None: the real disk."""
 
     clock: Clock

@@ -90,12 +90,12 @@ from everloop.workers import (
     KNOWN_AGENTS,
     GitHubSettings,
     GitHubTask,
-    Machine,
     PushTask,
     Runner,
     ScheduleTask,
     TaskScheduler,
     TaskSpec,
+    WorkerMachine,
     WorkerSettings,
     Workspace,
     check_command,
@@ -144,7 +144,7 @@ class Services:
             engine.log,
             engine,
             engine.memory,
-            engine.world.clock,
+            engine.ports.clock,
             propose=self._propose,
             propose_task=self._propose_task,
             more=self.tool_servers,
@@ -165,7 +165,7 @@ class Services:
             engine.log,
             TurnSources((self.thread_turns, self.world_turns), ThreadTurns.claim),
             self.answering_model,
-            engine.world.clock,
+            engine.ports.clock,
             settings.thread.answer,
             took_over=lambda: self.relay.clear(),
         )
@@ -213,7 +213,7 @@ class Services:
     def _services(self) -> list[Service]:
         """What is supervised, in the order of starting; answers are stopped first."""
         engine, settings = self.engine, self.settings
-        log, clock = engine.log, engine.world.clock
+        log, clock = engine.log, engine.ports.clock
         return [
             FollowerTask(log, engine.followers),
             self.remembering,
@@ -255,7 +255,7 @@ class Services:
             metered = engine.usage.metered
             return metered(self.classifier(), "significance") if chosen == "model" else None
 
-        return [RateMessagesTask(engine.log, engine, engine.world.clock, rater)]
+        return [RateMessagesTask(engine.log, engine, engine.ports.clock, rater)]
 
     def _reading_model(self) -> Model | None:
         """The model that reads turns of worlds; None if only the built-in one is at hand."""
@@ -274,13 +274,13 @@ class Services:
         """How a world could begin, as a text tells it."""
         with self.engine.reading() as reader:
             library = list_characters(reader)
-        return propose_opening(prose, library, self.readings, self.engine.world.clock.now())
+        return propose_opening(prose, library, self.readings, self.engine.ports.clock.now())
 
     def _notification_task(self) -> NotificationTask:
         engine, settings = self.engine, self.settings.notifications
         mailer = SmtpMailer(settings) if settings.email_to else None
         return NotificationTask(
-            engine.log, engine.inbox, self.notifications, engine.world.clock, settings, mailer
+            engine.log, engine.inbox, self.notifications, engine.ports.clock, settings, mailer
         )
 
     def _telephone(self) -> list[Service]:
@@ -288,7 +288,7 @@ class Services:
         engine, settings = self.engine, self.settings
         if not self.has_telephone:
             return []
-        clock = engine.world.clock
+        clock = engine.ports.clock
         return [CallTask(engine.log, engine.inbox, self.voice, clock, settings.voice)]
 
     @property
@@ -317,7 +317,7 @@ class Services:
         chosen = settings.workers.kubernetes
         workers = path_next_to(engine.log.file.path, WORKERS_FOLDER)
         folder = workers / CLUSTER_RUNNER
-        machine = Machine(
+        machine = WorkerMachine(
             (KubernetesRunner(chosen),),
             KubernetesJobs(folder, chosen),
             PodWorkspaces(),
@@ -325,7 +325,7 @@ class Services:
             _is_for_cluster,
             "workers in the cluster",
         )
-        return [TaskScheduler(engine.log, engine, engine.world.clock, machine, settings.workers)]
+        return [TaskScheduler(engine.log, engine, engine.ports.clock, machine, settings.workers)]
 
     def _github_tasks(self) -> list[Service]:
         """What talks to GitHub and pushes branches, if the settings name a repository."""
@@ -336,7 +336,7 @@ class Services:
         def token() -> str:
             return read_secret(chosen.token_key, chosen.token_file, "github.token_file")
 
-        clock, limits = engine.world.clock, self.settings.workers.limits
+        clock, limits = engine.ports.clock, self.settings.workers.limits
         github = RestGitHub(GitHubClient(chosen.api_url, token, clock))
         publisher = GitPublisher(engine.workspaces, token, chosen.api_url)
         folder = path_next_to(engine.log.file.path, WORKERS_FOLDER)
@@ -357,8 +357,8 @@ class Services:
         return TaskScheduler(
             engine.log,
             engine,
-            engine.world.clock,
-            Machine(
+            engine.ports.clock,
+            WorkerMachine(
                 (*_runners(settings.workers), *self._more_runners),
                 SupervisedProcesses(folder),
                 engine.workspaces,
@@ -456,7 +456,7 @@ class Services:
         return PromptBuilder(
             self.engine.log,
             self.engine.memory,
-            self.engine.world.clock,
+            self.engine.ports.clock,
             limits=self._context_limits,
             sources=PromptSources(lessons=self._lessons, files=self.documents),
         )
@@ -543,7 +543,7 @@ def make_notification_service(
 def make_voice_service(engine: Engine, settings: Settings) -> VoiceService:
     """The service that takes and places calls, as the settings say."""
     telephone = TwilioTelephone(settings.voice)
-    return VoiceService(engine.log, engine, engine.world, settings.voice, telephone)
+    return VoiceService(engine.log, engine, engine.ports, settings.voice, telephone)
 
 
 def _runners(settings: WorkerSettings) -> tuple[Runner, ...]:

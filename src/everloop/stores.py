@@ -17,7 +17,7 @@ from everloop.log.opening import BACKUP_FOLDER, node_backup_folder, open_stale_r
 from everloop.log.replica_lag import UnavailableSequencer
 from everloop.log.sqlite.errors import is_read_only
 from everloop.log.sqlite.file import PRIVATE
-from everloop.ports import World
+from everloop.ports import SystemPorts
 from everloop.settings import Settings, hide_password
 from everloop.thread.queries.files import FILES_FOLDER
 
@@ -67,21 +67,25 @@ def log_identity(path: Path) -> str:
 
 
 def open_store(
-    target: str, settings: Settings, tenant: str, views: list[Projection], world: World
+    target: str, settings: Settings, tenant: str, views: list[Projection], ports: SystemPorts
 ) -> Log:
     """Open the log at a path or PostgreSQL URL."""
     if is_postgres_url(target):
-        return _open_postgres(target, settings, tenant, views, world)
+        return _open_postgres(target, settings, tenant, views, ports)
     path = log_path(Path(target).expanduser(), tenant)
     _create_private_folder(path.parent)
     made_private = _make_private(path)
-    log = open_log(path, views, world=world, limits=settings.log, backups=settings.backups)
+    log = open_log(path, views, ports=ports, limits=settings.log, backups=settings.backups)
     log.made_private = made_private
     return log
 
 
 def open_replica(
-    reason: Unavailable, settings: Settings, tenant: str, views: list[Projection], world: World
+    reason: Unavailable,
+    settings: Settings,
+    tenant: str,
+    views: list[Projection],
+    ports: SystemPorts,
 ) -> Log:
     """Open a copy for reading: this node's without its server, or of a log on a read-only disk.
 
@@ -90,9 +94,9 @@ def open_replica(
     """
     if not is_postgres_url(settings.store):
         target = Path(settings.store or settings.folder).expanduser()
-        return _open_read_only(log_path(target, tenant), settings, views, world, reason)
+        return _open_read_only(log_path(target, tenant), settings, views, ports, reason)
     path = replica_path(settings.store, settings.folder, tenant)
-    return open_stale_replica(path, views, world=world, limits=settings.log, reason=reason)
+    return open_stale_replica(path, views, ports=ports, limits=settings.log, reason=reason)
 
 
 def _make_private(path: Path) -> tuple[str, ...]:
@@ -111,7 +115,7 @@ def _make_private(path: Path) -> tuple[str, ...]:
 
 
 def _open_read_only(
-    path: Path, settings: Settings, views: list[Projection], world: World, reason: Unavailable
+    path: Path, settings: Settings, views: list[Projection], ports: SystemPorts, reason: Unavailable
 ) -> Log:
     """Open a temporary copy of a log whose disk or folder is read-only.
 
@@ -129,7 +133,7 @@ def _open_read_only(
             (folder / files.name).symlink_to(files.resolve())
         refusing = UnavailableSequencer(reason)
         log = open_log(
-            folder / path.name, views, world=world, limits=settings.log, sequencer=refusing
+            folder / path.name, views, ports=ports, limits=settings.log, sequencer=refusing
         )
     except (OSError, EverloopError) as problem:
         shutil.rmtree(folder, ignore_errors=True)
@@ -139,7 +143,7 @@ def _open_read_only(
 
 
 def _open_postgres(
-    url: str, settings: Settings, tenant: str, views: list[Projection], world: World
+    url: str, settings: Settings, tenant: str, views: list[Projection], ports: SystemPorts
 ) -> Log:
     try:
         from everloop.log.postgres.sequencer import (  # noqa: PLC0415 - its driver is an extra
@@ -157,12 +161,12 @@ def _open_postgres(
         path,
         views,
         tenant=tenant,
-        world=world,
+        ports=ports,
         limits=settings.log,
     )
     # Backups are made only before a purge or an import, not by time: the server has its own, and a
     # purge at one node would not reach the backups of other nodes.
-    log.backups = BackupRotation(log.file, node_backup_folder(path), settings.backups, world.clock)
+    log.backups = BackupRotation(log.file, node_backup_folder(path), settings.backups, ports.clock)
     return log
 
 

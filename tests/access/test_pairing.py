@@ -12,7 +12,7 @@ from everloop.errors import Forbidden
 from everloop.log import Context
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.thread.model.commands import HOME
 from everloop.thread.service import OutgoingMessage, ThreadService
 
@@ -21,13 +21,13 @@ from everloop.thread.service import OutgoingMessage, ThreadService
 def engine(tmp_path: Path) -> Generator[Engine]:
     """An engine with a fixed clock."""
     settings = Settings(memory=MemorySettings(embedder="none"))
-    with Engine.open(tmp_path, settings=settings, world=DeterministicWorld().world) as opened:
+    with Engine.open(tmp_path, settings=settings, ports=DeterministicPorts().ports) as opened:
         yield opened
 
 
 def _paired(engine: Engine) -> pairing.Credential:
-    code = pairing.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=600)
-    return pairing.pair_device(engine, engine.world, "phone", way="code", via=code)
+    code = pairing.make_pairing_code(engine.log, engine, engine.ports, USER, lives_s=600)
+    return pairing.pair_device(engine, engine.ports, "phone", way="code", via=code)
 
 
 def test_a_credential_authenticates_its_device_until_it_is_revoked(engine: Engine) -> None:
@@ -69,10 +69,10 @@ def test_rewinding_a_conversation_does_not_restore_a_revoked_device(engine: Engi
 
 def test_pairing_before_any_code_was_made_is_refused(engine: Engine) -> None:
     with pytest.raises(Forbidden):
-        pairing.pair_device(engine, engine.world, "x", way="code", via="ABCDEFGHJK")
+        pairing.pair_device(engine, engine.ports, "x", way="code", via="ABCDEFGHJK")
 
 
 def test_a_code_is_long_and_easy_to_read_aloud(engine: Engine) -> None:
-    code = pairing.make_pairing_code(engine.log, engine, engine.world, Context(), lives_s=60)
+    code = pairing.make_pairing_code(engine.log, engine, engine.ports, Context(), lives_s=60)
     assert len(code) == 10
     assert not set(code) & set("01OIl")

@@ -9,7 +9,7 @@ from everloop.adapters.github.client import GitHubClient
 from everloop.adapters.github.push_branch import web_host
 from everloop.adapters.github.rest import RestGitHub
 from everloop.errors import Invalid
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.workers import GitHubRefused, GitHubUnclear, RateLimited
 
 LIST = f"/repos/{REPOSITORY}/issues"
@@ -23,13 +23,13 @@ def fake() -> Generator[FakeGitHub]:
 
 
 @pytest.fixture
-def stage() -> DeterministicWorld:
+def stage() -> DeterministicPorts:
     """A clock that stands still."""
-    return DeterministicWorld()
+    return DeterministicPorts()
 
 
 @pytest.fixture
-def client(fake: FakeGitHub, stage: DeterministicWorld) -> GitHubClient:
+def client(fake: FakeGitHub, stage: DeterministicPorts) -> GitHubClient:
     """A client of the fake."""
     return GitHubClient(fake.url, lambda: TOKEN, stage.clock)
 
@@ -60,7 +60,7 @@ def test_a_list_is_read_page_by_page_and_not_sent_again_while_it_is_unchanged(
 def test_no_request_is_sent_until_the_rate_limit_is_over(
     fake: FakeGitHub,
     client: GitHubClient,
-    stage: DeterministicWorld,
+    stage: DeterministicPorts,
     headers: dict[str, str],
     wait_s: int,
 ) -> None:
@@ -102,7 +102,7 @@ def test_a_redirect_is_not_followed(fake: FakeGitHub, client: GitHubClient) -> N
 
 
 def test_without_a_token_nothing_is_sent_and_over_http_only_to_this_machine(
-    fake: FakeGitHub, stage: DeterministicWorld
+    fake: FakeGitHub, stage: DeterministicPorts
 ) -> None:
     with pytest.raises(GitHubRefused, match="no token"):
         GitHubClient(fake.url, str, stage.clock).get("/user")

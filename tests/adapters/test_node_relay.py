@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from everloop.adapters.node_relay import PIECE_CHARACTERS, AnswerRelay
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.log.postgres.sequencer import open_postgres_log
 from everloop.turns.live import LiveAnswers, LiveText
 
@@ -20,7 +20,7 @@ class Node:
     """A node that relays; its watcher keeps what is published."""
 
     def __init__(self, url: str, path: Path) -> None:
-        self.log = open_postgres_log(url, path, world=system_world(10))
+        self.log = open_postgres_log(url, path, ports=system_ports(10))
         self.live, self.leads = LiveAnswers(), threading.Event()
         self.heard: queue.Queue[LiveText] = queue.Queue()
         self.live.watch(self.heard.put)

@@ -13,7 +13,7 @@ from everloop.adapters.os_service.service_control import (
     LABEL,
     UNIT,
     LaunchdService,
-    Ran,
+    ProgramResult,
     SystemdService,
     plan_definition,
     service_manager,
@@ -27,15 +27,15 @@ COMMAND = ["/bin/true", "--home", ODD, "serve"]
 class FakeSystem:
     """The operating system's programs: remembers what was run, and answers as told."""
 
-    def __init__(self, **answers: Ran) -> None:
+    def __init__(self, **answers: ProgramResult) -> None:
         self.ran: list[str] = []
         self._answers = answers
 
-    def __call__(self, words: Sequence[str]) -> Ran:
+    def __call__(self, words: Sequence[str]) -> ProgramResult:
         """Run a program."""
         self.ran.append(" ".join(words))
         wanted = (answer for word, answer in self._answers.items() if word in words)
-        return next(wanted, Ran(0, ""))
+        return next(wanted, ProgramResult(0, ""))
 
 
 @pytest.mark.promise("P-REACH-2")
@@ -92,19 +92,21 @@ def test_systemd_starts_it_now_at_boot_and_after_log_out(tmp_path: Path) -> None
 
 
 def test_without_lingering_the_user_is_told_what_to_run(tmp_path: Path) -> None:
-    refused = FakeSystem(**{"enable-linger": Ran(1, "denied")})
+    refused = FakeSystem(**{"enable-linger": ProgramResult(1, "denied")})
     (remark,) = SystemdService(tmp_path, refused).start()
     assert "sudo loginctl enable-linger" in remark
 
 
 def test_a_failure_of_systemd_is_told_in_its_own_words(tmp_path: Path) -> None:
-    broken = FakeSystem(restart=Ran(1, "Failed to connect to bus\n"))
+    broken = FakeSystem(restart=ProgramResult(1, "Failed to connect to bus\n"))
     with pytest.raises(Unavailable, match="Failed to connect to bus"):
         SystemdService(tmp_path, broken).start()
 
 
 def test_the_state_says_whether_it_is_installed_and_runs(tmp_path: Path) -> None:
-    service = SystemdService(tmp_path, FakeSystem(show=Ran(0, "ActiveState=active\nNRestarts=3\n")))
+    service = SystemdService(
+        tmp_path, FakeSystem(show=ProgramResult(0, "ActiveState=active\nNRestarts=3\n"))
+    )
     assert not service.state().installed
     plan_definition(service, service.definition(COMMAND, "/usr/bin")).write()
     state = service.state()
@@ -113,7 +115,7 @@ def test_the_state_says_whether_it_is_installed_and_runs(tmp_path: Path) -> None
 
 
 def test_launchd_loads_it_again_and_says_that_it_ends_at_log_out(tmp_path: Path) -> None:
-    system = FakeSystem(print=Ran(0, "\tstate = running\n\tpid = 7\n"))
+    system = FakeSystem(print=ProgramResult(0, "\tstate = running\n\tpid = 7\n"))
     log = tmp_path / "logs/serve.log"
     service = LaunchdService(tmp_path, system, user_id=501, log_file=log)
     (remark,) = service.start()

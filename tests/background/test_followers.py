@@ -15,7 +15,7 @@ from everloop.background.followers import CLAIM, Followers, FollowerTask, Reacti
 from everloop.log import Fact, Log
 from everloop.log.model.facts import NoteWritten
 from everloop.memory.model.commands import RememberItem
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.postgres import PostgresServer
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ def _note(log: Log, text: str) -> int:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Generator[Log]:
-    opened = DeterministicWorld().open(tmp_path / "everloop.db", [])
+    opened = DeterministicPorts().open(tmp_path / "everloop.db", [])
     yield opened
     opened.close()
 

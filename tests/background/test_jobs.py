@@ -10,7 +10,7 @@ import pytest
 from everloop.background.jobs import PROGRESS, Job, JobQueue, JobStatus
 from everloop.errors import Conflict, Invalid, NotFound, Unavailable
 from everloop.log import Log
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 
 class Counting(Job):
@@ -34,7 +34,7 @@ class Counting(Job):
 class Counts(JobQueue[Counting]):
     """A queue of counts."""
 
-    def __init__(self, log: Log, stage: DeterministicWorld, folder: Path) -> None:
+    def __init__(self, log: Log, stage: DeterministicPorts, folder: Path) -> None:
         super().__init__(log, stage.clock, folder)
         self.go = threading.Semaphore(0)
         self.fails: Exception | None = None
@@ -50,14 +50,14 @@ class Counts(JobQueue[Counting]):
 
 @pytest.fixture
 def log(tmp_path: Path) -> Generator[Log]:
-    opened = DeterministicWorld().open(tmp_path / "everloop.db", [])
+    opened = DeterministicPorts().open(tmp_path / "everloop.db", [])
     yield opened
     opened.close()
 
 
 @pytest.fixture
 def counts(log: Log, tmp_path: Path) -> Generator[Counts]:
-    queue = Counts(log, DeterministicWorld(), tmp_path / "jobs")
+    queue = Counts(log, DeterministicPorts(), tmp_path / "jobs")
     queue.start()
     yield queue
     queue.go.release(100)
@@ -85,7 +85,7 @@ def test_every_process_lists_a_running_job_with_its_progress(
     counts.go.release(4)
     while job.done < 4:
         pass
-    other = Counts(log, DeterministicWorld(), tmp_path / "jobs")
+    other = Counts(log, DeterministicPorts(), tmp_path / "jobs")
     while other.statuses() != [JobStatus("count-a", "count", "Counting", "running", 4, 10)]:
         pass
     assert counts.health().done == 4
@@ -122,7 +122,7 @@ def test_the_same_job_submitted_twice_runs_once(counts: Counts) -> None:
 
 
 def test_a_job_of_a_process_that_ended_goes_on_in_the_next(log: Log, tmp_path: Path) -> None:
-    first = Counts(log, DeterministicWorld(), tmp_path / "jobs")
+    first = Counts(log, DeterministicPorts(), tmp_path / "jobs")
     first.start()
     job = first.begin()
     first.go.release(2)
@@ -134,7 +134,7 @@ def test_a_job_of_a_process_that_ended_goes_on_in_the_next(log: Log, tmp_path: P
         pass
     first.go.release(1)
     stopping.join(30)
-    second = Counts(log, DeterministicWorld(), tmp_path / "jobs")
+    second = Counts(log, DeterministicPorts(), tmp_path / "jobs")
     second.go.release(100)
     second.start()
     adopted = second.job("count-a")
@@ -147,7 +147,7 @@ def test_a_job_of_a_process_that_ended_goes_on_in_the_next(log: Log, tmp_path: P
 
 def test_a_job_that_another_process_runs_cannot_be_resumed(counts: Counts, log: Log) -> None:
     counts.begin()
-    other = Counts(log, DeterministicWorld(), counts.new_folder().parent)
+    other = Counts(log, DeterministicPorts(), counts.new_folder().parent)
     with pytest.raises(Conflict, match="another process"):
         other.resume("count-a")
 

@@ -14,12 +14,12 @@ from everloop.background.task import BackgroundTask
 from everloop.errors import Unavailable
 from everloop.log import Log
 from everloop.log.ownership import Claim
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Generator[Log]:
-    opened = DeterministicWorld().open(tmp_path / "everloop.db", [])
+    opened = DeterministicPorts().open(tmp_path / "everloop.db", [])
     yield opened
     opened.close()
 

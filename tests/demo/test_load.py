@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.app import USER, Engine
 from everloop.demo.load import DemoCounts, load_demo, summarise_without_model
 from everloop.demo.story import exchanges, load_content
@@ -24,7 +24,7 @@ from everloop.thread.model.calendar_windows import parse_window
 from everloop.thread.queries import branches, threads
 
 LOCK_WAIT_S = 10
-NOW = system_world(LOCK_WAIT_S).clock.now()
+NOW = system_ports(LOCK_WAIT_S).clock.now()
 SETTINGS = Settings(memory=MemorySettings(embedder="none"))
 
 
@@ -32,7 +32,7 @@ SETTINGS = Settings(memory=MemorySettings(embedder="none"))
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, DemoCounts]]:
     """An engine with the year in it; nobody writes to it."""
     home: Path = tmp_path_factory.mktemp("demo") / "home"
-    done = load_demo(home, SETTINGS, system_world(LOCK_WAIT_S))
+    done = load_demo(home, SETTINGS, system_ports(LOCK_WAIT_S))
     with Engine.open(home, settings=SETTINGS) as engine:
         yield engine, done
 
@@ -70,7 +70,7 @@ def test_nothing_in_the_demo_is_dated_after_now(loaded: tuple[Engine, DemoCounts
     with engine.reading() as reader:
         (newest,) = reader.rows("SELECT max(recorded_at) FROM log")[0]
         (called,) = reader.rows("SELECT max(at) FROM thread_calls")[0]
-    assert max(newest, called) <= to_microseconds(system_world(LOCK_WAIT_S).clock.now())
+    assert max(newest, called) <= to_microseconds(system_ports(LOCK_WAIT_S).clock.now())
 
 
 def test_lessons_have_an_age_and_their_quotes_were_found(
@@ -87,7 +87,7 @@ def test_the_progress_bar_moves_and_never_goes_back(tmp_path: Path) -> None:
     load_demo(
         tmp_path / "home",
         SETTINGS,
-        system_world(LOCK_WAIT_S),
+        system_ports(LOCK_WAIT_S),
         lambda done, total: seen.append((done, total)),
     )
     done = [each for each, _ in seen]
@@ -140,13 +140,13 @@ def test_a_log_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
         engine.memory.remember(RememberItem("mem-mine", "Mine."), by=USER)
         head = engine.log.head
     with pytest.raises(Conflict):
-        load_demo(tmp_path, SETTINGS, system_world(LOCK_WAIT_S))
+        load_demo(tmp_path, SETTINGS, system_ports(LOCK_WAIT_S))
     with Engine.open(tmp_path, settings=SETTINGS) as engine:
         assert engine.log.head == head
 
 
 def test_the_demo_log_verifies(tmp_path: Path) -> None:
-    load_demo(tmp_path / "home", SETTINGS, system_world(LOCK_WAIT_S))
+    load_demo(tmp_path / "home", SETTINGS, system_ports(LOCK_WAIT_S))
     with Engine.open(tmp_path / "home", settings=SETTINGS) as engine:
         assert verify_log(engine.log).ok
 

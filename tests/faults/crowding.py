@@ -17,7 +17,7 @@ import msgspec
 from tests.faults.workload import ACTOR, LIMITS
 from tests.log.samples import Said, Tally
 
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.errors import Conflict
 from everloop.log import Log, Record, open_log
 from everloop.testing.log_audit import audit, read_records
@@ -88,7 +88,7 @@ def _start(order: Order, number: int, gate: int, opener: int) -> int:
 
 def _append_all(order: Order, number: int) -> Report:
     path = Path(order.folder) / "everloop.db"
-    log = open_log(path, VIEWS, world=system_world(LOCK_WAIT_S), limits=LIMITS)
+    log = open_log(path, VIEWS, ports=system_ports(LOCK_WAIT_S), limits=LIMITS)
     chance = SeededRandom(order.seed + number)
     report = Report()
     for turn in range(order.appends):

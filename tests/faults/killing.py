@@ -25,7 +25,7 @@ import msgspec
 from tests.faults.workload import ACTOR, LIMITS, VIEWS
 from tests.log.samples import Said
 
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.log import Receipt, Record, open_log
 from everloop.log.integrity.verify import verify_log
 from everloop.testing.log_audit import audit, read_records
@@ -75,7 +75,7 @@ class Writer:
         self._notes = folder / f"{name}.acknowledged"
         self._file = os.open(self._notes, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self._log = open_log(
-            folder / "everloop.db", VIEWS, world=system_world(LOCK_WAIT_S), limits=LIMITS
+            folder / "everloop.db", VIEWS, ports=system_ports(LOCK_WAIT_S), limits=LIMITS
         )
 
     def work(self, manner: Manner) -> None:
@@ -248,7 +248,7 @@ def _texts(records: list[Record]) -> Counter[str]:
 
 def _unverified(path: Path) -> list[str]:
     """What the engine itself finds wrong; it should agree with the audit."""
-    with closing(open_log(path, VIEWS, world=system_world(LOCK_WAIT_S))) as log:
+    with closing(open_log(path, VIEWS, ports=system_ports(LOCK_WAIT_S))) as log:
         return [f"verify: {damage}" for damage in verify_log(log).damage]
 
 

@@ -14,7 +14,7 @@ from everloop.errors import Conflict, Corrupt, EverloopError, Invalid, NotFound,
 from everloop.log import Draft, Event, Log, event
 from everloop.log.schema import MIGRATIONS
 from everloop.log.sqlite.errors import require_safe_sqlite
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 HALF_A_CHARACTER = "\ud83d"
 TEN_MEGABYTES = "x" * 10_000_000
@@ -59,7 +59,7 @@ def deep() -> list[Any]:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Log]:
-    with closing(DeterministicWorld().open(tmp_path / "everloop.db")) as opened:
+    with closing(DeterministicPorts().open(tmp_path / "everloop.db")) as opened:
         opened.append("s", [Said("before")], actor="user", request_id="before")
         yield opened
 
@@ -211,7 +211,7 @@ def not_opened(path: Path, error: type[EverloopError], match: str) -> None:
     """Assert that opening fails with a clear error and leaves the file unchanged."""
     before = path.read_bytes() if path.is_file() else None
     with pytest.raises(error, match=match) as refused:
-        DeterministicWorld().open(path)
+        DeterministicPorts().open(path)
     assert refused.value.hint
     if before is not None:
         assert path.read_bytes() == before
@@ -236,7 +236,7 @@ def test_a_database_that_is_not_ours_is_left_alone(tmp_path: Path, mode: str) ->
 
 def test_a_log_of_a_newer_everloop_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "everloop.db"
-    DeterministicWorld().open(path).close()
+    DeterministicPorts().open(path).close()
     db = apsw.Connection(str(path))
     db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
     db.close()

@@ -14,7 +14,7 @@ from everloop.errors import Corrupt, EverloopError
 from everloop.log import Log, Record
 from everloop.log.integrity.verify import Verification, verify_log
 from everloop.log.transfer.archive import export_jsonl
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.log_audit import audit, read_records
 from everloop.testing.seeded_random import SeededRandom
 from everloop.testing.sqlite_pages import ByteRange, row_byte_ranges
@@ -66,7 +66,7 @@ class Flipped:
         damaged[self.offset] ^= self.flip
         path = self.folder / "everloop.db"
         path.write_bytes(damaged)
-        return DeterministicWorld().open(path, VIEWS, limits=LIMITS)
+        return DeterministicPorts().open(path, VIEWS, limits=LIMITS)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from everloop.errors import Unavailable
 from everloop.log import Log
 from everloop.log.maintenance.backup import make_backup
 from everloop.log.transfer.archive import export_jsonl
-from everloop.testing.deterministic import NEW_YEAR, DeterministicWorld
+from everloop.testing.deterministic import NEW_YEAR, DeterministicPorts
 from everloop.testing.faulty_disk import faulty_disk
 from everloop.testing.log_audit import audit
 
@@ -69,7 +69,7 @@ def test_a_full_disk_stops_appends_but_not_reads_and_recovers_without_a_restart(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "everloop.db"
-    with faulty_disk() as disk, closing(DeterministicWorld(vfs=disk.name).open(path, VIEWS)) as log:
+    with faulty_disk() as disk, closing(DeterministicPorts(vfs=disk.name).open(path, VIEWS)) as log:
         assert [append(log, number) for number in range(5)] == [1, 2, 3, 4, 5]
         disk.full = True
         cannot_append(log, 5, "no space left")
@@ -83,7 +83,7 @@ def test_a_read_only_disk_stops_appends_but_not_reads_and_recovers_without_a_res
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "everloop.db"
-    with faulty_disk() as disk, closing(DeterministicWorld(vfs=disk.name).open(path, VIEWS)) as log:
+    with faulty_disk() as disk, closing(DeterministicPorts(vfs=disk.name).open(path, VIEWS)) as log:
         assert [append(log, number) for number in range(5)] == [1, 2, 3, 4, 5]
         disk.read_only = True
         cannot_append(log, 5, "cannot be written|disk I/O error")
@@ -121,7 +121,7 @@ def test_a_really_full_disk_stops_appends_but_not_reads_until_there_is_space(
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(500_000))
     path = small_disk / "everloop.db"
-    with closing(DeterministicWorld().open(path, VIEWS, limits=LIMITS)) as log:
+    with closing(DeterministicPorts().open(path, VIEWS, limits=LIMITS)) as log:
         failed = fill(log)
         assert failed > 10
         cannot_append(log, failed, "no space left")
@@ -136,7 +136,7 @@ def test_a_backup_on_a_full_disk_names_its_own_folder_and_the_log_keeps_working(
     small_disk: Path, tmp_path: Path
 ) -> None:
     (small_disk / "ballast").write_bytes(bytes(DISK_BYTES - 20_000))
-    with closing(DeterministicWorld().open(tmp_path / "everloop.db", VIEWS)) as log:
+    with closing(DeterministicPorts().open(tmp_path / "everloop.db", VIEWS)) as log:
         for number in range(40):
             append(log, number)
         with pytest.raises(Unavailable, match="no backup can be written") as backup:
@@ -187,14 +187,14 @@ def test_a_really_read_only_folder_can_be_read_and_later_written_again(
     own_folder: Path,
 ) -> None:
     path = own_folder / "everloop.db"
-    with closing(DeterministicWorld().open(path, VIEWS)) as before:
+    with closing(DeterministicPorts().open(path, VIEWS)) as before:
         assert [append(before, number) for number in range(5)] == [1, 2, 3, 4, 5]
         permit(own_folder, writing=False)
-        with closing(DeterministicWorld().open(path, VIEWS)) as log:
+        with closing(DeterministicPorts().open(path, VIEWS)) as log:
             cannot_append(log, 5, "read-only")
             reads_go_on(log, 5)
             permit(own_folder, writing=True)
-    with closing(DeterministicWorld().open(path, VIEWS)) as log:
+    with closing(DeterministicPorts().open(path, VIEWS)) as log:
         assert append(log, 5) == 6
     assert audit(path, VIEWS) == []
 
@@ -204,7 +204,7 @@ def test_an_open_log_recovers_after_its_folder_was_read_only(
     own_folder: Path, scrubbed: bool
 ) -> None:
     path = own_folder / "everloop.db"
-    with closing(DeterministicWorld().open(path, VIEWS)) as log:
+    with closing(DeterministicPorts().open(path, VIEWS)) as log:
         append(log, 0)
         permit(own_folder, writing=False)
         log.transactions.close()  # as after an error: the file is opened again
@@ -220,8 +220,8 @@ def test_an_open_log_recovers_after_its_folder_was_read_only(
 
 def test_opening_a_log_in_a_read_only_folder_is_a_clear_error(own_folder: Path) -> None:
     path = own_folder / "everloop.db"
-    DeterministicWorld().open(path, VIEWS).close()
+    DeterministicPorts().open(path, VIEWS).close()
     permit(own_folder, writing=False)
     with pytest.raises(Unavailable) as refused:
-        DeterministicWorld().open(path, VIEWS)
+        DeterministicPorts().open(path, VIEWS)
     assert refused.value.hint

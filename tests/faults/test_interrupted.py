@@ -14,7 +14,7 @@ from tests.log.samples import Said
 from everloop.errors import Unavailable
 from everloop.log import Draft, Event, Fact, Log, Projection, on
 from everloop.log.write.append import AppendRequest, TransactionContext
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.log_audit import audit
 from everloop.testing.power_loss_disk import power_loss_disk
 
@@ -35,7 +35,7 @@ class Fussy(Projection):
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Log]:
-    with closing(DeterministicWorld().open(tmp_path / "everloop.db", [*VIEWS, Fussy()])) as opened:
+    with closing(DeterministicPorts().open(tmp_path / "everloop.db", [*VIEWS, Fussy()])) as opened:
         yield opened
 
 
@@ -98,7 +98,7 @@ def test_callers_are_still_served_after_a_system_exit_in_a_decision(log: Log) ->
 def test_an_uncommitted_rewind_is_not_visible_to_others(tmp_path: Path) -> None:
     seen: list[list[Event]] = []
     with power_loss_disk() as disk, ThreadPoolExecutor(1) as other_thread:
-        log = DeterministicWorld(vfs=disk.name).open(tmp_path / "everloop.db", VIEWS)
+        log = DeterministicPorts(vfs=disk.name).open(tmp_path / "everloop.db", VIEWS)
         for number in range(5):
             log.append("s", [Said(f"{number}")], actor=ACTOR)
         events = [fact.event for fact in log.read("s")]

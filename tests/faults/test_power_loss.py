@@ -19,7 +19,7 @@ from everloop.log.read.folded_state import StateCache
 from everloop.log.read.lineage import Lineage
 from everloop.log.sqlite.file import LogFile
 from everloop.log.write.transaction import TransactionWriter
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.log_audit import audit, read_records
 from everloop.testing.power_loss_disk import DiskImage, PowerLossDisk, power_loss_disk, write_image
 from everloop.testing.seeded_random import SeededRandom
@@ -32,7 +32,7 @@ Open = Callable[[Path, str], Log]
 
 def open_durably(path: Path, vfs: str) -> Log:
     """Open a log with full durability, as in production."""
-    return DeterministicWorld(vfs=vfs).open(path, VIEWS, limits=LIMITS)
+    return DeterministicPorts(vfs=vfs).open(path, VIEWS, limits=LIMITS)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def after(left: Left) -> list[str]:
         path = folder / "everloop.db"
         write_image(left.image, folder)
         try:
-            log = DeterministicWorld().open(path, VIEWS, limits=LIMITS)
+            log = DeterministicPorts().open(path, VIEWS, limits=LIMITS)
             log.append("after", [Said("the power is back")], actor=ACTOR)
             log.close()
             return [*lost(path, left.acknowledged), *audit(path, VIEWS)]
@@ -209,10 +209,10 @@ def open_without_sync(file_class: type[CarelessFile]) -> Open:
     """A way to open a log so that acknowledged does not mean durable."""
 
     def open_carelessly(path: Path, vfs: str) -> Log:
-        world = DeterministicWorld(vfs=vfs).world
-        file = file_class(path, [Lineage(), *VIEWS], world)
-        scribe = TransactionWriter(file, StateCache(LIMITS), world, limits=LIMITS)
-        return Log(file, scribe, world.ids, limits=LIMITS, beside=lambda p: open_durably(p, vfs))
+        ports = DeterministicPorts(vfs=vfs).ports
+        file = file_class(path, [Lineage(), *VIEWS], ports)
+        scribe = TransactionWriter(file, StateCache(LIMITS), ports, limits=LIMITS)
+        return Log(file, scribe, ports.ids, limits=LIMITS, beside=lambda p: open_durably(p, vfs))
 
     return open_carelessly
 

@@ -14,7 +14,7 @@ from everloop.log import Draft, Log, Receipt
 from everloop.log.integrity.verify import verify_log
 from everloop.log.maintenance.backup import make_backup
 from everloop.log.transfer.archive import export_jsonl
-from everloop.testing.deterministic import NEW_YEAR, DeterministicWorld
+from everloop.testing.deterministic import NEW_YEAR, DeterministicPorts
 from everloop.testing.log_audit import audit
 from everloop.testing.power_loss_disk import power_loss_disk
 from everloop.testing.seeded_random import SeededRandom
@@ -27,7 +27,7 @@ WORDS = [b"qxheliotrope", b"jvmarigold"]
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Log]:
     with closing(
-        DeterministicWorld().open(tmp_path / "everloop.db", VIEWS, limits=LIMITS)
+        DeterministicPorts().open(tmp_path / "everloop.db", VIEWS, limits=LIMITS)
     ) as opened:
         yield opened
 
@@ -107,7 +107,7 @@ def test_the_chain_verifies_and_views_equal_their_replay_after_a_purge(
 
 def test_a_finished_purge_survives_a_power_loss(tmp_path: Path, chance: SeededRandom) -> None:
     with power_loss_disk() as disk:
-        log = DeterministicWorld(vfs=disk.name).open(tmp_path / "everloop.db", VIEWS, limits=LIMITS)
+        log = DeterministicPorts(vfs=disk.name).open(tmp_path / "everloop.db", VIEWS, limits=LIMITS)
         purge(log, write_secret(log))
         images = [disk.cut(chance) for _ in range(200)]
         log.close()

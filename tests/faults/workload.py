@@ -16,7 +16,7 @@ from everloop.app import Engine
 from everloop.log import MAIN, Command, Decider, DecisionContext, Draft, Limits, Log, Record
 from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 VIEWS = (Sayings(), Tally())
 LIMITS = Limits(snapshot_every=3, wal_bytes_max=65_536)
@@ -50,13 +50,13 @@ class Step:
 
 
 def open_engine(path: Path, *, vfs: str | None = None) -> Engine:
-    """An engine in a deterministic world, on a given disk."""
-    return engine_on(DeterministicWorld(vfs=vfs).open(path, VIEWS, limits=LIMITS))
+    """An engine with deterministic ports, on a given disk."""
+    return engine_on(DeterministicPorts(vfs=vfs).open(path, VIEWS, limits=LIMITS))
 
 
 def engine_on(log: Log) -> Engine:
     """An engine that can carry out what the workload asks of it."""
-    return Engine(log, DeterministicWorld().world, Settings(), DECIDERS)
+    return Engine(log, DeterministicPorts().ports, Settings(), DECIDERS)
 
 
 def workload() -> list[Step]:

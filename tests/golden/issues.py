@@ -14,7 +14,7 @@ def fill_issues(engine: Engine) -> None:
     do(g.NameIssue(*ISSUE), by=USER)
     link(engine, 12, "t9")
     work(engine, "t9")
-    do(g.RecordDelivery(*ISSUE, "delivery-1", "issues"), by=ENGINE)
+    do(g.RecordWebhookDelivery(*ISSUE, "delivery-1", "issues"), by=ENGINE)
     do(g.PlanPost(*ISSUE, "t9.plan.1", "plan", text="A plan."), by=ENGINE)
     do(g.BeginPost(*ISSUE, "t9.plan.1", 1), by=ENGINE)
     do(g.FinishPost(*ISSUE, "t9.plan.1", 1, "https://example.org/1"), by=ENGINE)

@@ -62,7 +62,7 @@ from everloop.lessons.settings import GateRules
 from everloop.log import Context
 from everloop.memory.model.commands import RememberItem
 from everloop.notifications import RecordDelivery, RemoveSubscription, Subscribe
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.thread.model import commands as t
 from everloop.thread.model.events import Attachment, MessageImported
 from everloop.thread.model.state import thread_stream
@@ -77,7 +77,7 @@ AGENT = Context(actor="agent:x", session="s1")
 OTHER = Context(actor="agent:y", session="s2")
 
 
-def fill_lessons(engine: Engine, stage: DeterministicWorld) -> None:
+def fill_lessons(engine: Engine, stage: DeterministicPorts) -> None:
     """Everything that can happen to lessons, skills and hosts."""
     do = engine.do
     do(RememberItem("seen", "The build broke because the lock was stale."), by=OTHER)
@@ -132,7 +132,7 @@ def fill_crew(engine: Engine) -> None:
     do(WeighTurn("s1", "turn-1", "e" * 16, ("les-1",), reasons=("sarcasm",)), by=AGENT)
 
 
-def fill_conversations(engine: Engine, stage: DeterministicWorld) -> None:
+def fill_conversations(engine: Engine, stage: DeterministicPorts) -> None:
     """Everything that can happen in a conversation."""
     do, log = engine.do, engine.log
     do(t.SetZone("Europe/Berlin"), by=USER)
@@ -171,7 +171,7 @@ def fill_conversations(engine: Engine, stage: DeterministicWorld) -> None:
     note(engine, stage)
 
 
-def note(engine: Engine, stage: DeterministicWorld) -> None:
+def note(engine: Engine, stage: DeterministicPorts) -> None:
     """Every event of topics, decisions, intents, summaries and imports."""
     do = engine.do
     do(t.OpenTopic("home", "top", "Garden"), by=USER)
@@ -210,7 +210,7 @@ def fill_devices(engine: Engine) -> None:
     do(WithdrawModelService("endpoint"), by=USER)
 
 
-def fill_inbox(engine: Engine, stage: DeterministicWorld) -> None:
+def fill_inbox(engine: Engine, stage: DeterministicPorts) -> None:
     """Everything that can happen to requests for a person."""
     do = engine.do
     choices = (Choice("approve", "Approve"), Choice("deny", "Deny"))
@@ -264,6 +264,7 @@ def fill_tasks(engine: Engine) -> None:
     run_attempt(engine, 6, "succeeded")
     settle(engine, "keep")
     do(w.SettleDisposition("t1", "keep", done=True, detail="Kept."), by=ENGINE)
+    do(w.NoteWorktreeRemoved("t1", "The work is on its branch."), by=ENGINE)
     fill_other_tasks(engine)
     fill_automation(engine)
     route_message(engine)

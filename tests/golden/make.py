@@ -54,7 +54,7 @@ from everloop.memory.model.events import (
 )
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.workers import GitHubSettings
 
 
@@ -62,7 +62,7 @@ def make() -> None:
     """Write the golden log and its expected result next to this file."""
     target = Path(__file__).parent / f"{__version__}.jsonl"
     with TemporaryDirectory() as folder:
-        stage = DeterministicWorld()
+        stage = DeterministicPorts()
         log = stage.open(Path(folder) / "everloop.db", [view() for view in PROJECTIONS])
         fill(log, stage)
         export_jsonl(log, target)
@@ -71,7 +71,7 @@ def make() -> None:
     target.with_suffix(".expected.json").write_bytes(msgspec.json.encode(expected) + b"\n")
 
 
-def fill(log: Log, stage: DeterministicWorld) -> None:
+def fill(log: Log, stage: DeterministicPorts) -> None:
     """Append every kind of event."""
     log.append("notes", [NoteWritten(f"note {number}") for number in range(990)], actor="user")
     log.append("notes", [Draft(NoteWritten("derived"), (1, 2))], actor="agent:x")
@@ -83,7 +83,7 @@ def fill(log: Log, stage: DeterministicWorld) -> None:
     log.purge([5], reason="privacy", actor="user")
     github = GitHubSettings(owner="octo", comment_answers=True)
     settings = Settings(memory=MemorySettings(pins_max=1), github=github)
-    engine = Engine(log, stage.world, settings)
+    engine = Engine(log, stage.ports, settings)
     remember(log, engine)
     fill_lessons(engine, stage)
     fill_conversations(engine, stage)

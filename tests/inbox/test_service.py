@@ -15,23 +15,23 @@ from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.log.model.record import to_microseconds
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 WORKER = Context(actor="worker:t1")
 YES, NO, OK = Choice("approve", "Approve"), Choice("deny", "Deny"), Choice("ok", "OK")
 
 
 @pytest.fixture
-def stage() -> DeterministicWorld:
+def stage() -> DeterministicPorts:
     """A world whose clock is set by hand."""
-    return DeterministicWorld()
+    return DeterministicPorts()
 
 
 @pytest.fixture
-def engine(tmp_path: Path, stage: DeterministicWorld) -> Generator[Engine]:
+def engine(tmp_path: Path, stage: DeterministicPorts) -> Generator[Engine]:
     """An engine without embedder."""
     settings = Settings(memory=MemorySettings(embedder="none"))
-    with Engine.open(tmp_path, settings=settings, world=stage.world) as one:
+    with Engine.open(tmp_path, settings=settings, ports=stage.ports) as one:
         yield one
 
 
@@ -51,7 +51,7 @@ def approve(engine: Engine, request_id: str, device: str = "", key: str = "") ->
 
 
 def test_requests_are_grouped_and_ordered_by_priority_then_newest_first(
-    engine: Engine, stage: DeterministicWorld
+    engine: Engine, stage: DeterministicPorts
 ) -> None:
     ask(engine, "old-work", "finished")
     stage.clock.tick(hours=1)
@@ -85,7 +85,7 @@ def test_a_repeated_request_of_one_device_gets_the_first_receipt(engine: Engine)
 
 @pytest.mark.promise("P-INBOX-4")
 def test_an_approval_that_nobody_answers_is_denied_by_the_engine(
-    engine: Engine, stage: DeterministicWorld
+    engine: Engine, stage: DeterministicPorts
 ) -> None:
     ask(engine, "r", lives_s=60, expiry_choice="deny")
     assert engine.inbox.expire_due() == 0
@@ -97,7 +97,7 @@ def test_an_approval_that_nobody_answers_is_denied_by_the_engine(
     assert (closing.outcome, closing.choice, closing.actor) == ("expired", "deny", "engine")
 
 
-def test_a_snoozed_request_comes_back(engine: Engine, stage: DeterministicWorld) -> None:
+def test_a_snoozed_request_comes_back(engine: Engine, stage: DeterministicPorts) -> None:
     ask(engine, "r")
     until_us = to_microseconds(stage.clock.now()) + 3_600_000_000
     engine.inbox.snooze("r", until_us, USER)
@@ -156,7 +156,7 @@ def dumped(engine: Engine) -> list[Any]:
         return list(InboxTable().dump(reader.db))
 
 
-def test_the_count_is_that_of_the_overview(engine: Engine, stage: DeterministicWorld) -> None:
+def test_the_count_is_that_of_the_overview(engine: Engine, stage: DeterministicPorts) -> None:
     def assert_same(waiting: int, unread: int) -> None:
         seen, counted = engine.inbox.overview(), engine.inbox.count()
         assert (counted.waiting, counted.unread) == (seen.waiting, seen.unread) == (waiting, unread)

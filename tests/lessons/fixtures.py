@@ -1,4 +1,4 @@
-"""A test harness for lessons: an engine in a deterministic world, two agents, and the user."""
+"""A test harness for lessons: an engine with deterministic ports, two agents, and the user."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from everloop.lessons.service import LessonService, Promotion, ProposalResult
 from everloop.log import Context, Log
 from everloop.memory.model.commands import GrantAudience, RememberItem
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 USER = Context()
 ENGINE = Context(actor="engine")
@@ -33,9 +33,9 @@ class LessonHarness:
 
     def __init__(self, folder: Path, settings: Settings | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.stage = DeterministicWorld()
+        self.stage = DeterministicPorts()
         self.log: Log = self.stage.open(folder / "everloop.db", [view() for view in PROJECTIONS])
-        self.engine = Engine(self.log, self.stage.world, settings or Settings())
+        self.engine = Engine(self.log, self.stage.ports, settings or Settings())
         self.lessons: LessonService = self.engine.lessons
         for principal in (AGENT.actor, HELPER.actor):
             self.engine.do(GrantAudience(principal, ("*",)))

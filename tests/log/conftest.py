@@ -8,18 +8,18 @@ from tests.log.postgres.nodes import Nodes, Place
 from tests.log.samples import Sayings, Tally
 
 from everloop.log import Log
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.postgres import PostgresServer
 
 
 @pytest.fixture
-def stage() -> DeterministicWorld:
-    """A deterministic world."""
-    return DeterministicWorld()
+def stage() -> DeterministicPorts:
+    """Deterministic ports."""
+    return DeterministicPorts()
 
 
 @pytest.fixture
-def log(stage: DeterministicWorld, tmp_path: Path) -> Generator[Log]:
+def log(stage: DeterministicPorts, tmp_path: Path) -> Generator[Log]:
     """An empty log in a file."""
     opened = stage.open(tmp_path / "everloop.db", [Sayings(), Tally()])
     yield opened
@@ -28,7 +28,7 @@ def log(stage: DeterministicWorld, tmp_path: Path) -> Generator[Log]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def store(
-    request: pytest.FixtureRequest, stage: DeterministicWorld, tmp_path: Path
+    request: pytest.FixtureRequest, stage: DeterministicPorts, tmp_path: Path
 ) -> Generator[Log]:
     """An empty log in each store, one after the other."""
     if request.param == "sqlite":

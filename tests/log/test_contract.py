@@ -12,7 +12,7 @@ from tests.log.samples import WORDS, Counted, Said, Sayings
 from everloop.errors import Conflict, Invalid, NotFound, Unavailable
 from everloop.log import Draft, Fact, Log, Projection, on, visible
 from everloop.log.write.append import AppendRequest
-from everloop.testing.deterministic import NEW_YEAR, DeterministicWorld
+from everloop.testing.deterministic import NEW_YEAR, DeterministicPorts
 
 
 def texts(log: Log, stream: str = "s", *, branch: str | None = None) -> list[str]:
@@ -82,7 +82,7 @@ def test_a_request_id_used_for_something_else_is_a_conflict(store: Log, stream: 
 
 
 @pytest.mark.promise("P-LOG-4")
-def test_time_never_goes_back_even_if_the_clock_does(log: Log, stage: DeterministicWorld) -> None:
+def test_time_never_goes_back_even_if_the_clock_does(log: Log, stage: DeterministicPorts) -> None:
     stage.clock.tick(hours=1)
     later = log.append("s", [Said("a")], actor="user").facts[0]
     stage.clock.tick(hours=-2)
@@ -195,7 +195,7 @@ def test_closing_the_log_ends_its_followers(store: Log) -> None:
 
 
 def test_a_second_log_on_the_same_file_sees_and_continues_the_first(
-    log: Log, stage: DeterministicWorld, tmp_path: Path
+    log: Log, stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     other = stage.open(tmp_path / "everloop.db", [Sayings()])
     log.append("s", [Said("a")], actor="user")
@@ -208,7 +208,7 @@ def test_a_second_log_on_the_same_file_sees_and_continues_the_first(
 
 
 def test_a_view_that_another_process_did_not_know_is_caught_up_before_it_is_read(
-    log: Log, stage: DeterministicWorld, tmp_path: Path
+    log: Log, stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     other = stage.open(tmp_path / "everloop.db")
     other.append("s", [Said("a")], actor="user")
@@ -218,7 +218,7 @@ def test_a_view_that_another_process_did_not_know_is_caught_up_before_it_is_read
 
 
 def test_views_show_what_counts_now_and_as_of_a_past_position(
-    log: Log, stage: DeterministicWorld
+    log: Log, stage: DeterministicPorts
 ) -> None:
     log.append("s", [Said("a"), Said("b")], actor="user")
     stage.clock.tick(days=1)
@@ -396,7 +396,7 @@ class Dangling(Projection):
 
 
 def test_an_append_that_a_view_refuses_at_its_commit_is_not_acknowledged(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     log = stage.open(tmp_path / "dangling.db", [Dangling()])
     with pytest.raises(apsw.ConstraintError):

@@ -13,7 +13,7 @@ import pytest
 from everloop.log import Draft
 from everloop.log.model.facts import NoteWritten
 from everloop.log.transfer.archive import export_jsonl
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 ODD = 'quotes " \\ / tab\t bell\x07 delete\x7f line\u2028 é 世界 😀'
 
@@ -60,7 +60,7 @@ def test_the_hash_chain_can_be_recomputed_without_our_code(tmp_path: Path) -> No
 
 def _write_a_log(path: Path, archive: Path) -> None:
     """One with a source, a branch, a retraction, a purge and every odd character."""
-    log = DeterministicWorld().open(path)
+    log = DeterministicPorts().open(path)
     log.append("odd", [NoteWritten(ODD)], actor="user")
     log.append("odd", [Draft(NoteWritten("derived"), (1,))], actor="agent:ä", request_id='"r"')
     log.append("odd", [NoteWritten("secret")], actor="user")

@@ -11,7 +11,7 @@ from everloop.log import Log, Unknown, catalogue
 from everloop.log.integrity.verify import verify_log
 from everloop.log.model.record import fact_of
 from everloop.log.transfer.archive import export_jsonl, import_jsonl
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*.jsonl"))
 
@@ -32,7 +32,7 @@ def views_digest(log: Log) -> str:
 
 def import_golden_log(path: Path, tmp_path: Path) -> Log:
     """Import a golden log into a file."""
-    log = DeterministicWorld().open(tmp_path / "everloop.db", [view() for view in PROJECTIONS])
+    log = DeterministicPorts().open(tmp_path / "everloop.db", [view() for view in PROJECTIONS])
     import_jsonl(log, path)
     return log
 

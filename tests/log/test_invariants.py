@@ -17,7 +17,7 @@ from everloop.log import Draft, Fact, Fold, Limits, Log, Projection, visible
 from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.log.read.lineage import Lineage
 from everloop.log.write.append import TransactionContext
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 ALL_VIEWS: tuple[type[Projection], ...] = (Lineage, Sayings, Tally)
 
@@ -58,7 +58,7 @@ def test_the_log_is_the_only_truth_every_rebuilt_view_equals_the_live_one(
 
 @pytest.mark.promise("P-LOG-1")
 def test_the_log_is_the_only_truth_a_deleted_view_is_rebuilt(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     path = tmp_path / "everloop.db"
     log = lived(stage.open(path, [Sayings(), Tally()]))
@@ -86,7 +86,7 @@ def test_acknowledged_means_durable_an_append_that_returned_survives_the_process
         "engine.log.append('notes', [NoteWritten('kept')], actor='user'); os._exit(9)"
     )
     ended = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)  # noqa: S603
-    log = DeterministicWorld().open(tmp_path / "everloop.db")
+    log = DeterministicPorts().open(tmp_path / "everloop.db")
     assert ended.returncode == 9
     assert log.head == 1
     log.close()
@@ -110,17 +110,17 @@ def test_the_log_is_append_only_even_for_ourselves(log: Log) -> None:
 
 @pytest.mark.promise("P-LOG-5")
 def test_replay_is_deterministic_in_another_process_with_another_hash_seed(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     path = tmp_path / "everloop.db"
     log = lived(stage.open(path, [Sayings(), Tally()]))
     here = repr([dumped(log, view.name) for view in ALL_VIEWS])
     log.close()
     program = (
-        "import pathlib, sys; from everloop.testing.deterministic import DeterministicWorld;"
+        "import pathlib, sys; from everloop.testing.deterministic import DeterministicPorts;"
         "from everloop.log.integrity.rebuild import rebuild_projections;"
         "from tests.log.test_invariants import ALL_VIEWS, Sayings, Tally, dumped;"
-        "log = DeterministicWorld().open(pathlib.Path(sys.argv[1]), [Sayings(), Tally()]);"
+        "log = DeterministicPorts().open(pathlib.Path(sys.argv[1]), [Sayings(), Tally()]);"
         "rebuild_projections(log);"
         "print(repr([dumped(log, view.name) for view in ALL_VIEWS]))"
     )
@@ -153,7 +153,7 @@ def test_no_ghost_state_everything_derived_from_a_retracted_fact_is_hidden(log: 
 
 @pytest.mark.promise("P-LOG-6")
 def test_no_ghost_state_a_retraction_gives_the_state_without_the_fact(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     with_it = stage.open(tmp_path / "with.db", [Sayings()])
     without = stage.open(tmp_path / "without.db", [Sayings()])
@@ -187,7 +187,7 @@ def test_decisions_never_race_each_sees_the_one_before(log: Log) -> None:
 
 @pytest.mark.promise("P-LOG-1")
 def test_snapshots_are_a_cache_deleting_them_changes_nothing(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     path = tmp_path / "everloop.db"
     log = stage.open(path, limits=Limits(snapshot_every=10))
@@ -206,7 +206,7 @@ def test_snapshots_are_a_cache_deleting_them_changes_nothing(
 
 
 def test_a_snapshot_is_not_used_where_other_facts_are_hidden(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     log = stage.open(tmp_path / "everloop.db", limits=Limits(snapshot_every=1, states_kept=1))
     log.append("s", [Said("a"), Said("b")], actor="user")
@@ -224,7 +224,7 @@ def test_a_snapshot_is_not_used_where_other_facts_are_hidden(
 
 
 def test_a_snapshot_is_used_where_only_later_facts_are_hidden(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     folded: list[int] = []
 
@@ -264,7 +264,7 @@ def test_a_snapshot_is_used_where_only_later_facts_are_hidden(
 
 @pytest.mark.promise("P-LOG-7")
 def test_an_error_in_a_view_fails_only_that_append(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     class Picky(Sayings):
         name = "picky"

@@ -19,7 +19,7 @@ from tests.log.postgres.nodes import (
 
 from everloop.errors import Unavailable
 from everloop.log import Log
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.postgres import PostgresServer
 
 Open = Callable[[], Log]
@@ -36,7 +36,7 @@ def another(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Open]:
     def open_one() -> Log:
         name = f"node{len(opened)}"
         opened.append(
-            nodes.open(name) if nodes else DeterministicWorld().open(tmp_path / "everloop.db")
+            nodes.open(name) if nodes else DeterministicPorts().open(tmp_path / "everloop.db")
         )
         return opened[-1]
 
@@ -131,7 +131,7 @@ def test_a_suspended_node_loses_its_claim_and_notices(nodes: Nodes) -> None:
 
 def test_a_file_claim_of_a_killed_process_is_free_again(tmp_path: Path) -> None:
     path = tmp_path / "everloop.db"
-    log = DeterministicWorld().open(path)
+    log = DeterministicPorts().open(path)
     with processes(own_file_until_killed, [(path, "owner", "work")]) as (owner,):
         wait_for_head(log, 1)
         assert log.claim("work") is None
@@ -141,7 +141,7 @@ def test_a_file_claim_of_a_killed_process_is_free_again(tmp_path: Path) -> None:
 
 
 def test_a_claim_whose_lock_was_deleted_is_lost(tmp_path: Path) -> None:
-    log = DeterministicWorld().open(tmp_path / "everloop.db")
+    log = DeterministicPorts().open(tmp_path / "everloop.db")
     claim = log.claim("work")
     assert claim is not None
     for lock in (tmp_path / "everloop.db.owners").iterdir():
@@ -152,7 +152,7 @@ def test_a_claim_whose_lock_was_deleted_is_lost(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
-    log = DeterministicWorld().open(tmp_path / "everloop.db")
+    log = DeterministicPorts().open(tmp_path / "everloop.db")
     (tmp_path / "everloop.db.owners").write_text("in the way")
     with pytest.raises(Unavailable, match="cannot be written"):
         log.claim("work")

@@ -23,7 +23,7 @@ from everloop.memory.projections.queries import Item, find_item, list_items, loa
 from everloop.memory.summaries.compress import Compressor, Refusal, SummaryText
 from everloop.memory.text.analysis import parse_question
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 USER = Context()
 AGENT = Context(actor="agent:x")
@@ -44,14 +44,14 @@ class Notebook:
     """A memory with a log of its own."""
 
     folder: Path
-    stage: DeterministicWorld = field(default_factory=DeterministicWorld)
+    stage: DeterministicPorts = field(default_factory=DeterministicPorts)
 
     def __post_init__(self) -> None:
         """Open it."""
         self.folder.mkdir(parents=True, exist_ok=True)
         views = [PassageTable(), ItemTable(), AudienceTable()]
         self.log = self.stage.open(self.folder / "everloop.db", views)
-        self.engine = Engine(self.log, self.stage.world, Settings(), MEMORY_DECIDERS)
+        self.engine = Engine(self.log, self.stage.ports, Settings(), MEMORY_DECIDERS)
         self.compressor = Compressor(self.log, self.engine, joined)
 
     def do(self, command: Command, by: Context = AGENT) -> Receipt:

@@ -29,7 +29,7 @@ from everloop.memory.projections.items import ItemTable
 from everloop.memory.retrieval.results import SearchQuery
 from everloop.memory.service import MemoryService
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.embedder import WordEmbedder
 from everloop.testing.seeded_random import SeededRandom
 
@@ -70,10 +70,10 @@ class World:
 
     def __post_init__(self) -> None:
         self.chance = SeededRandom(self.seed)
-        self.stage = DeterministicWorld()
+        self.stage = DeterministicPorts()
         views = [PassageTable(), ItemTable(), AudienceTable()]
         self.log = self.stage.open(self.folder / "everloop.db", views)
-        self.engine = Engine(self.log, self.stage.world, Settings(), MEMORY_DECIDERS)
+        self.engine = Engine(self.log, self.stage.ports, Settings(), MEMORY_DECIDERS)
         cache = VectorCache(self.folder / "vectors.db")
         space = VectorIndex(cache, DistinctEmbedder(), exact_max=self.exact_max)
         self.keeper = MemoryService(self.log, self.engine, self.stage.clock, self.stage.ids, space)

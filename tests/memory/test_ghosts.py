@@ -26,7 +26,7 @@ from everloop.memory.projections.queries import Filter, count_items, load_viewer
 from everloop.memory.retrieval.results import SearchQuery
 from everloop.memory.service import MemoryService
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.embedder import WordEmbedder
 
 QUESTIONS = ("garden", "red roses", "the old oak", "who planted it?", "oak garden winter", "slip")
@@ -43,10 +43,10 @@ class Diary:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
-        self.stage = DeterministicWorld()
+        self.stage = DeterministicPorts()
         views = [PassageTable(), ItemTable(), AudienceTable()]
         self.log: Log = self.stage.open(folder / "everloop.db", views)
-        self.engine = Engine(self.log, self.stage.world, Settings(), MEMORY_DECIDERS)
+        self.engine = Engine(self.log, self.stage.ports, Settings(), MEMORY_DECIDERS)
         space = VectorIndex(VectorCache(folder / "vectors.db"), WordEmbedder())
         self.keeper = MemoryService(self.log, self.engine, self.stage.clock, self.stage.ids, space)
 

@@ -16,7 +16,7 @@ from everloop.log import Context
 from everloop.memory.settings import MemorySettings
 from everloop.notifications import (
     Mailer,
-    Message,
+    Notification,
     NotificationService,
     NotificationSettings,
     NotificationTask,
@@ -25,7 +25,7 @@ from everloop.notifications import (
     Subscription,
 )
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 WORKER = Context(actor="worker:t1")
 ALL = ("needs_you", "failed", "finished")
@@ -35,10 +35,10 @@ class Rig:
     """An engine whose notifications are sent when a test says so."""
 
     def __init__(self, home: Path, service: FakePushService) -> None:
-        self.stage = DeterministicWorld()
+        self.stage = DeterministicPorts()
         settings = Settings(memory=MemorySettings(embedder="none"))
         self.home, self.fake = home, service
-        self.engine = Engine.open(home, settings=settings, world=self.stage.world)
+        self.engine = Engine.open(home, settings=settings, ports=self.stage.ports)
         self.signed_out: set[str] = set()
         self.mails: list[tuple[str, str]] = []
         self.restart(NotificationSettings())
@@ -130,7 +130,7 @@ def test_a_push_that_a_crash_sends_again_replaces_the_first(
     rig.ask("r1")
     send = WebPush.send
 
-    def crash(push: WebPush, to: Subscription, message: Message) -> Outcome:
+    def crash(push: WebPush, to: Subscription, message: Notification) -> Outcome:
         send(push, to, message)
         raise KeyboardInterrupt
 

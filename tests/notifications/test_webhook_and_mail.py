@@ -10,9 +10,9 @@ from tests.notifications.mail_server import PASSWORD, mail_server, make_certific
 from tests.notifications.test_push import Rig
 
 from everloop.adapters.notifications.webhook_and_mail import HttpWebhook, SmtpMailer
-from everloop.notifications import Message, NotificationSettings
+from everloop.notifications import Notification, NotificationSettings
 
-MESSAGE = Message("A question", "/inbox?request=r1", "question")
+MESSAGE = Notification("A question", "/inbox?request=r1", "question")
 
 
 def mail_settings(port: int, **more: Any) -> NotificationSettings:

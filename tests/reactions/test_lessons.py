@@ -22,18 +22,18 @@ from everloop.log import Command, Context
 from everloop.memory.settings import MemorySettings
 from everloop.reactions.stale_lessons import StaleLessonsTask
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.workers import CheckFiles, TaskSpec, Workspace
 from everloop.workers.model import commands as w
 
 AGENT = Context(actor="agent:x")
-STAGE = DeterministicWorld()
+STAGE = DeterministicPorts()
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Generator[Engine]:
     settings = Settings(memory=MemorySettings(embedder="none"))
-    with Engine.open(tmp_path, settings=settings, world=STAGE.world) as one:
+    with Engine.open(tmp_path, settings=settings, ports=STAGE.ports) as one:
         yield one
 
 

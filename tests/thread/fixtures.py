@@ -11,7 +11,7 @@ from everloop.memory.settings import MemorySettings
 from everloop.memory.summaries.compress import SummaryText
 from everloop.services import Services
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld, SequentialIds
+from everloop.testing.deterministic import DeterministicPorts, SequentialIds
 from everloop.testing.model import Script, ScriptedModel
 from everloop.thread.model.calendar_windows import CalendarWindow
 from everloop.thread.model.commands import HOME, HideMessage
@@ -48,7 +48,7 @@ def show_picture(
 class Parlour:
     """An engine at work, and the moves of a test."""
 
-    def __init__(self, running: Services, model: ScriptedModel, stage: DeterministicWorld) -> None:
+    def __init__(self, running: Services, model: ScriptedModel, stage: DeterministicPorts) -> None:
         self.running, self.model, self.stage = running, model, stage
         self.engine = running.engine
         self.talk = running.talk
@@ -125,9 +125,9 @@ def parlour(
 
     Two on one log count their ids from different numbers.
     """
-    stage = DeterministicWorld(ids=SequentialIds(ids_from))
+    stage = DeterministicPorts(ids=SequentialIds(ids_from))
     model = answers if isinstance(answers, ScriptedModel) else ScriptedModel(answers)
-    with Engine.open(folder, settings=settings, world=stage.world) as engine:
+    with Engine.open(folder, settings=settings, ports=stage.ports) as engine:
         running = Services(engine, settings, model)
         running.talk.home_thread(USER)
         running.turns.start()

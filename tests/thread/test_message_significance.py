@@ -34,7 +34,7 @@ RATED = '{"message": 1, "answer": 0}'
 
 def rating(talking: Parlour, model: Model | None = None) -> RateMessagesTask:
     engine = talking.engine
-    return RateMessagesTask(engine.log, engine, engine.world.clock, lambda: model)
+    return RateMessagesTask(engine.log, engine, engine.ports.clock, lambda: model)
 
 
 def significance(talking: Parlour, message_id: str) -> tuple[int, bool]:

@@ -13,7 +13,7 @@ from everloop.memory.index.vector_store import VectorCache
 from everloop.memory.projections.queries import Filter
 from everloop.memory.retrieval.results import SearchMode, SearchQuery
 from everloop.memory.service import MemoryService
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.embedder import WordEmbedder
 from everloop.thread.queries import threads
 from everloop.thread.remember_messages import remember_messages
@@ -55,7 +55,7 @@ def short() -> Iterable[ParsedMessage]:
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Generator[Engine]:
-    with Engine.open(tmp_path, settings=PLAIN, world=DeterministicWorld().world) as opened:
+    with Engine.open(tmp_path, settings=PLAIN, ports=DeterministicPorts().ports) as opened:
         chats = (
             ParsedChat("long", "Long", tuple(long()), thread_id="long"),
             ParsedChat("short", "Short", tuple(short()), thread_id="short"),
@@ -100,8 +100,8 @@ def test_messages_are_found_by_meaning(
     engine: Engine, tmp_path: Path, mode: SearchMode, source: str
 ) -> None:
     space = VectorIndex(VectorCache(tmp_path / "meaning.db"), WordEmbedder())
-    world = DeterministicWorld().world
-    keeper = MemoryService(engine.log, engine, world.clock, world.ids, space)
+    ports = DeterministicPorts().ports
+    keeper = MemoryService(engine.log, engine, ports.clock, ports.ids, space)
     keeper.embed_missing()
     asked = SearchQuery("fruit of autumn", 1, mode)
     (hit,) = search_messages(engine.log, keeper, "user", asked, MessageFilter("short")).found

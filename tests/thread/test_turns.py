@@ -31,7 +31,7 @@ from everloop.ports import (
 from everloop.services import Services
 from everloop.settings import Settings
 from everloop.testing.bus import FunctionBus
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.model import Script, ScriptedModel, Step
 from everloop.thread.model.commands import HOME, BeginSending, BeginStreaming, SaveAnswer
 from everloop.thread.model.events import Attachment, TurnFailed, TurnSending
@@ -489,8 +489,8 @@ def test_the_number_of_tool_rounds_is_limited(tmp_path: Path) -> None:
 def test_a_turn_sent_by_a_crashed_process_becomes_uncertain_with_its_saved_text(
     tmp_path: Path,
 ) -> None:
-    world = DeterministicWorld().world
-    with Engine.open(tmp_path, settings=PLAIN, world=world) as engine:
+    ports = DeterministicPorts().ports
+    with Engine.open(tmp_path, settings=PLAIN, ports=ports) as engine:
         running = Services(engine, PLAIN, ScriptedModel())
         running.talk.home_thread(USER)
         sent = running.talk.send(HOME, OutgoingMessage("Hi."), USER)
@@ -507,7 +507,7 @@ def test_a_turn_sent_by_a_crashed_process_becomes_uncertain_with_its_saved_text(
 
 
 def test_a_turn_queued_before_a_crash_is_answered(tmp_path: Path) -> None:
-    with Engine.open(tmp_path, settings=PLAIN, world=DeterministicWorld().world) as engine:
+    with Engine.open(tmp_path, settings=PLAIN, ports=DeterministicPorts().ports) as engine:
         running = Services(engine, PLAIN, ScriptedModel())
         running.talk.home_thread(USER)
         sent = running.talk.send(HOME, OutgoingMessage("Hi."), USER)

@@ -13,7 +13,7 @@ from everloop.memory.model.events import Remembered
 from everloop.memory.retrieval.results import SearchQuery
 from everloop.ports import Delta, ToolCall
 from everloop.services import Services
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.model import ScriptedModel, Step
 from everloop.thread.model.commands import HOME, StopTurn
 from everloop.thread.queries import notes, threads
@@ -144,15 +144,15 @@ def test_deleting_a_message_cancels_its_answer(tmp_path: Path) -> None:
 
 def test_the_model_can_be_changed_within_a_thread(tmp_path: Path) -> None:
     models = [ScriptedModel(["I am one."], name="one"), ScriptedModel(["I am two."], name="two")]
-    with Engine.open(tmp_path, settings=PLAIN, world=DeterministicWorld().world) as engine:
+    with Engine.open(tmp_path, settings=PLAIN, ports=DeterministicPorts().ports) as engine:
         running = Services(engine, PLAIN, models[0])
         running.talk.home_thread(USER)
         chosen = list(models)
         turns = TurnScheduler(
-            engine.log, running.thread_turns, lambda _: chosen[0], engine.world.clock
+            engine.log, running.thread_turns, lambda _: chosen[0], engine.ports.clock
         )
         turns.start()
-        talking = Parlour(running, models[0], DeterministicWorld())
+        talking = Parlour(running, models[0], DeterministicPorts())
         talking.ask("Who?")
         chosen.pop(0)
         sent = talking.say("And who now?")
@@ -215,7 +215,7 @@ def test_the_same_edit_sent_twice_is_one_edit(tmp_path: Path) -> None:
 
 
 def test_a_half_created_home_thread_is_opened(tmp_path: Path) -> None:
-    with Engine.open(tmp_path, settings=PLAIN, world=DeterministicWorld().world) as engine:
+    with Engine.open(tmp_path, settings=PLAIN, ports=DeterministicPorts().ports) as engine:
         engine.log.create_tree("thread:home", actor="user")
         running = Services(engine, PLAIN, ScriptedModel())
         running.talk.home_thread(USER)

@@ -6,7 +6,7 @@ from everloop.app import Engine
 from everloop.log import Context, DecisionContext, Draft
 from everloop.log.model.record import from_microseconds
 from everloop.ports import Params, Prompt, Usage
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.model import ScriptedModel
 from everloop.usage.commands import RecordModelCall
 from everloop.usage.decide import record_model_call
@@ -20,7 +20,7 @@ def test_a_call_is_recorded_as_it_was_given() -> None:
 
 
 def test_every_call_of_a_metered_model_is_recorded_under_its_purpose(tmp_path: Path) -> None:
-    with Engine.open(tmp_path, world=DeterministicWorld().world) as engine:
+    with Engine.open(tmp_path, ports=DeterministicPorts().ports) as engine:
         model = engine.usage.metered(ScriptedModel([["Hi.", Usage("m", 3, 1, 0.5, 2)]]), "lesson")
         assert model.name == "scripted"
         list(model.generate(Prompt(()), Params()))
@@ -30,7 +30,7 @@ def test_every_call_of_a_metered_model_is_recorded_under_its_purpose(tmp_path: P
 
 
 def test_an_unknown_cost_is_recorded_as_unknown(tmp_path: Path) -> None:
-    with Engine.open(tmp_path, world=DeterministicWorld().world) as engine:
+    with Engine.open(tmp_path, ports=DeterministicPorts().ports) as engine:
         engine.usage.record("summary", Usage("m", 3, 1), duration_s=1.23456)
         (fact,) = list(engine.log.read("models"))
     assert fact.event == ModelCalled("summary", "m", 3, 1, -1.0, 1.235, "", 0)

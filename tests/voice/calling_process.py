@@ -24,7 +24,7 @@ def main(home: str, api_url: str, account: str, auth: str) -> None:
     settings = Settings(home=home, memory=MemorySettings(embedder="none"), voice=voice)
     with Engine.open(Path(home), settings=settings) as engine:
         service = make_voice_service(engine, settings)
-        task = CallTask(engine.log, engine.inbox, service, engine.world.clock, voice)
+        task = CallTask(engine.log, engine.inbox, service, engine.ports.clock, voice)
         task.start()
         sys.stdin.read()
 

@@ -16,7 +16,7 @@ from everloop.log import Context, rebuild_projections
 from everloop.memory.settings import MemorySettings
 from everloop.services import make_voice_service
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.voice import CallTask, VoiceService, VoiceSettings
 
 WORKER = Context(actor="worker:t1")
@@ -43,17 +43,17 @@ class Rig:
     """An engine that calls when a test says so."""
 
     def __init__(self, home: Path, fake: FakeTwilio) -> None:
-        self.stage, self.fake = DeterministicWorld(), fake
+        self.stage, self.fake = DeterministicPorts(), fake
         self.settings = voice_settings(fake)
         settings = Settings(memory=MemorySettings(embedder="none"), voice=self.settings)
-        self.engine = Engine.open(home, settings=settings, world=self.stage.world)
+        self.engine = Engine.open(home, settings=settings, ports=self.stage.ports)
         self.restart()
 
     def restart(self, **changed: object) -> None:
         """Forget everything that is not in the log."""
         engine, chosen = self.engine, msgspec.structs.replace(self.settings, **changed)
         telephone = TwilioTelephone(chosen)
-        self.service = VoiceService(engine.log, engine, engine.world, chosen, telephone)
+        self.service = VoiceService(engine.log, engine, engine.ports, chosen, telephone)
         self.task = CallTask(engine.log, engine.inbox, self.service, self.stage.clock, chosen)
 
     def ask(self, name: str, kind: str = "finished", subject: str = "") -> None:
@@ -226,7 +226,7 @@ def test_a_killed_process_leaves_its_call_uncertain_and_the_next_never_repeats_i
         chosen = voice_settings(fake)
         settings = Settings(voice=chosen)
         service = make_voice_service(engine, settings)
-        task = CallTask(engine.log, engine.inbox, service, engine.world.clock, chosen)
+        task = CallTask(engine.log, engine.inbox, service, engine.ports.clock, chosen)
         task.start()
         raised = RaiseRequest("two", "finished", "Two", "", (Choice("ok", "OK"),))
         engine.do(raised, by=WORKER)

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.demo.load import load_demo
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
@@ -91,7 +91,7 @@ def browser() -> Iterator[Browser]:
 def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data home with a year of demo data. Serve a copy of it: `start_demo_server`."""
     home = tmp_path_factory.mktemp("year") / "home"
-    load_demo(home, Settings(memory=MemorySettings(embedder="none")), system_world(LOCK_WAIT_S))
+    load_demo(home, Settings(memory=MemorySettings(embedder="none")), system_ports(LOCK_WAIT_S))
     return home
 
 

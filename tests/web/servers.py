@@ -55,7 +55,7 @@ class Server:
         """A pairing link for one device, perhaps through the port of a proxy."""
         engine = self.engine
         code = pairing.make_pairing_code(
-            engine.log, engine, engine.world, USER, lives_s=CODE_LIFETIME_S
+            engine.log, engine, engine.ports, USER, lives_s=CODE_LIFETIME_S
         )
         return f"http://127.0.0.1:{port or self.port}/#pair={code}"
 

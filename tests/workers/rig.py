@@ -15,14 +15,14 @@ from everloop.app import USER, Engine
 from everloop.inbox import AnswerRequest, RequestView
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.workers import (
-    Machine,
     Runner,
     Task,
     TaskScheduler,
     TaskSpec,
     TaskView,
+    WorkerMachine,
     WorkerSettings,
 )
 
@@ -32,12 +32,12 @@ WAIT_S = 60.0
 class Rig:
     """An engine whose tasks run when a test says so."""
 
-    def __init__(self, home: Path, stage: DeterministicWorld, runners: tuple[Runner, ...]) -> None:
+    def __init__(self, home: Path, stage: DeterministicPorts, runners: tuple[Runner, ...]) -> None:
         self.stage = stage
         self.settings = Settings(
             memory=MemorySettings(embedder="none"), workers=WorkerSettings(parallel_max=8)
         )
-        self.engine = Engine.open(home, settings=self.settings, world=stage.world)
+        self.engine = Engine.open(home, settings=self.settings, ports=stage.ports)
         self.processes = SupervisedProcesses(home / "workers")
         self.runners = runners
         self.scheduler = self.new_scheduler()
@@ -46,7 +46,9 @@ class Rig:
         """A scheduler that knows only the log and the folders, as after a restart."""
         engine = self.engine
         self.processes = SupervisedProcesses(engine.log.file.path.parent / "workers")
-        machine = Machine(self.runners, self.processes, engine.workspaces, engine.task_folders)
+        machine = WorkerMachine(
+            self.runners, self.processes, engine.workspaces, engine.task_folders
+        )
         return TaskScheduler(engine.log, engine, self.stage.clock, machine, self.settings.workers)
 
     def restart(self) -> None:
@@ -101,7 +103,7 @@ class Rig:
 @contextmanager
 def rig(home: Path, runners: tuple[Runner, ...] = ()) -> Generator[Rig]:
     """An engine with a command runner; at the end nothing of it runs any more."""
-    one = Rig(home, DeterministicWorld(), runners or (CommandRunner(),))
+    one = Rig(home, DeterministicPorts(), runners or (CommandRunner(),))
     try:
         yield one
     finally:

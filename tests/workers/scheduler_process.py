@@ -29,12 +29,12 @@ from everloop.settings import Settings
 from everloop.workers import (
     Conclusion,
     Launch,
-    Machine,
     Parsed,
     PreparedWorkspace,
     ProcessExit,
     Task,
     TaskScheduler,
+    WorkerMachine,
     WorkerSettings,
 )
 
@@ -95,13 +95,13 @@ def main(home: Path, effects: Path) -> None:
     workers = WorkerSettings(parallel_max=6)
     settings = Settings(memory=MemorySettings(embedder="none"), workers=workers)
     with Engine.open(home, settings=settings) as engine:
-        machine = Machine(
+        machine = WorkerMachine(
             (CommandRunner(), AskingRunner(effects)),
             SupervisedProcesses(home / "workers"),
             engine.workspaces,
             engine.task_folders,
         )
-        scheduler = TaskScheduler(engine.log, engine, engine.world.clock, machine, workers)
+        scheduler = TaskScheduler(engine.log, engine, engine.ports.clock, machine, workers)
         while True:
             answer_approvals(engine)
             scheduler.tick()

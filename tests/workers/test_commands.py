@@ -13,7 +13,7 @@ from everloop.adapters.processes.supervisor import SupervisedProcesses
 from everloop.app import USER
 from everloop.errors import Forbidden
 from everloop.log import Context
-from everloop.workers import Grants, Machine, TaskLimits, TaskScheduler, TaskSpec
+from everloop.workers import Grants, TaskLimits, TaskScheduler, TaskSpec, WorkerMachine
 
 NO_SANDBOX = Grants(sandbox="off")
 
@@ -137,7 +137,7 @@ def test_many_that_end_at_once_cost_one_look_at_the_processes_of_the_machine(wor
             looks.append([p for f, left in self._left.items() if here in f.parents for p in left])
 
     work.processes = Counted(work.engine.log.file.path.parent / "workers")
-    machine = Machine(
+    machine = WorkerMachine(
         work.runners, work.processes, work.engine.workspaces, work.engine.task_folders
     )
     settings = work.settings.workers

@@ -14,7 +14,7 @@ from tests.workers.rig import Rig, rig, survivors
 from everloop.adapters.processes.supervisor import SupervisedProcesses
 from everloop.app import ENGINE
 from everloop.errors import RunnerFailed
-from everloop.workers import Grants, Machine, TaskScheduler
+from everloop.workers import Grants, TaskScheduler, WorkerMachine
 from everloop.workers.execution.other_nodes import scheduling_claim
 from everloop.workers.model.commands import BeginAttempt, EndAttempt
 
@@ -188,7 +188,9 @@ class BrokenFolders(SupervisedProcesses):
 
 def test_a_task_whose_folder_cannot_be_read_holds_up_no_other(work: Rig) -> None:
     processes = BrokenFolders(work.engine.log.file.path.parent / "workers")
-    machine = Machine(work.runners, processes, work.engine.workspaces, work.engine.task_folders)
+    machine = WorkerMachine(
+        work.runners, processes, work.engine.workspaces, work.engine.task_folders
+    )
     engine, clock = work.engine, work.stage.clock
     work.scheduler = TaskScheduler(engine.log, engine, clock, machine, work.settings.workers)
     first, second = (work.start("echo", word) for word in ("one", "two"))

@@ -15,7 +15,7 @@ from tests.worlds.stage import RULES, whole
 from everloop.app import ENGINE, USER, Engine
 from everloop.log import Command
 from everloop.ports import Chunk, Delta, Finish, Params, Prompt, Stream, Text, Usage
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.model import ScriptedStream
 from everloop.worlds import (
     BeginSending,
@@ -161,5 +161,5 @@ class Simulation:
 @contextmanager
 def simulation(folder: Path, *, reading: bool = True) -> Generator[Simulation]:
     """A world that is played without a renderer."""
-    with Engine.open(folder, settings=RULES, world=DeterministicWorld().world) as engine:
+    with Engine.open(folder, settings=RULES, ports=DeterministicPorts().ports) as engine:
         yield Simulation(engine, reading=reading)

@@ -13,7 +13,7 @@ from everloop.memory.settings import MemorySettings
 from everloop.ports import Prompt, Text
 from everloop.services import Services
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.model import Script, ScriptedModel
 from everloop.worlds import (
     CharacterSheet,
@@ -131,7 +131,7 @@ def stage(
 ) -> Generator[Stage]:
     """A world whose turns run; nothing else runs in the background. None: no model at all."""
     model = None if answers is None else ScriptedModel(answers)
-    with Engine.open(folder, settings=settings, world=DeterministicWorld().world) as engine:
+    with Engine.open(folder, settings=settings, ports=DeterministicPorts().ports) as engine:
         running = Services(engine, settings, model)
         running.turns.start()
         try:

@@ -9,7 +9,7 @@ from tests.worlds.stage import RULES
 
 from everloop.app import USER, Engine
 from everloop.log import Fact
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.thread.model.commands import OpenThread, RenameThread
 from everloop.worlds import Readings, SceneEffects, TurnEffects, WorldEffectsTask, timeline
 
@@ -68,7 +68,7 @@ class TwoWorlds:
 
 @contextmanager
 def two_worlds(folder: Path) -> Generator[TwoWorlds]:
-    with Engine.open(folder, settings=RULES, world=DeterministicWorld().world) as engine:
+    with Engine.open(folder, settings=RULES, ports=DeterministicPorts().ports) as engine:
         yield TwoWorlds(engine)
 
 

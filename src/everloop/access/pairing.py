@@ -18,7 +18,7 @@ import msgspec
 from everloop.access.commands import MakeCode, PairDevice
 from everloop.access.state import ACCESS_FOLD, ACCESS_STREAM, HOST_TOKEN, AccessState, Device
 from everloop.log import CommandBus, Context, Log
-from everloop.ports import World
+from everloop.ports import SystemPorts
 
 CODE_ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # without look-alikes
 CODE_LENGTH = 10
@@ -54,29 +54,35 @@ class Credential(msgspec.Struct, frozen=True):
         return self.secret[len(self.secret) // 2 :]
 
 
-def make_pairing_code(log: Log, bus: CommandBus, world: World, by: Context, *, lives_s: int) -> str:
+def make_pairing_code(
+    log: Log, bus: CommandBus, ports: SystemPorts, by: Context, *, lives_s: int
+) -> str:
     """Make a pairing code for one device, for a person to type or scan.
 
     Access is a tree of its own: rewinding any other tree does not restore a revoked device.
     """
     log.create_tree(ACCESS_STREAM, actor=by.actor)
-    drawn = world.entropy.draw(CODE_LENGTH)
+    drawn = ports.entropy.draw(CODE_LENGTH)
     code = "".join(CODE_ALPHABET[byte % len(CODE_ALPHABET)] for byte in drawn)
     bus.do(MakeCode(digest_secret(code), lives_s), by=by)
     return code
 
 
-def pair_device(bus: CommandBus, world: World, name: str, *, way: str, via: str) -> Credential:
+def pair_device(
+    bus: CommandBus, ports: SystemPorts, name: str, *, way: str, via: str
+) -> Credential:
     """Pair a device and give it a credential.
 
     Raises:
         Forbidden: the code or passkey is not valid.
     """
     proof = digest_secret(_normalise_code(via)) if way == "code" else via
-    return _issue(bus, world, (name, way, proof), Context(actor="user"))
+    return _issue(bus, ports, (name, way, proof), Context(actor="user"))
 
 
-def issue_host_token(log: Log, bus: CommandBus, world: World, host: str, by: Context) -> Credential:
+def issue_host_token(
+    log: Log, bus: CommandBus, ports: SystemPorts, host: str, by: Context
+) -> Credential:
     """Issue a token with which a program acts as a host, and as nobody else.
 
     Raises:
@@ -84,13 +90,15 @@ def issue_host_token(log: Log, bus: CommandBus, world: World, host: str, by: Con
         Invalid: the host name is malformed.
     """
     log.create_tree(ACCESS_STREAM, actor=by.actor)
-    return _issue(bus, world, (host, HOST_TOKEN, host), by)
+    return _issue(bus, ports, (host, HOST_TOKEN, host), by)
 
 
-def _issue(bus: CommandBus, world: World, how: tuple[str, str, str], by: Context) -> Credential:
+def _issue(
+    bus: CommandBus, ports: SystemPorts, how: tuple[str, str, str], by: Context
+) -> Credential:
     name, way, via = how
-    secret = base64.urlsafe_b64encode(world.entropy.draw(SECRET_BYTES)).decode().rstrip("=")
-    device_id = world.ids.new("dev")
+    secret = base64.urlsafe_b64encode(ports.entropy.draw(SECRET_BYTES)).decode().rstrip("=")
+    device_id = ports.ids.new("dev")
     bus.do(PairDevice(device_id, name, _digest(secret, way), way, via), by=by)
     return Credential(device_id, secret)
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         show_output,
     )
     from everloop.adapters.processes.run_command import run_command
-    from everloop.adapters.system import system_world
+    from everloop.adapters.system import system_ports
     from everloop.adapters.twilio_signatures import SignatureCheck, socket_url
     from everloop.adapters.warehouse.bigquery import open_bigquery
     from everloop.adapters.warehouse.parquet import export_parquet, import_parquet
@@ -110,7 +110,7 @@ __all__ = [
     "service_of",
     "show_output",
     "socket_url",
-    "system_world",
+    "system_ports",
     "with_consent",
     "write_keys",
     "write_setting",

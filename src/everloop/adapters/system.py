@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from everloop.ports import World
+from everloop.ports import SystemPorts
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LEAP_NS = 86_400 * 1_000_000_000
@@ -87,7 +87,7 @@ class SystemBusyBackoff:
         return True
 
 
-def system_world(lock_wait_s: float) -> World:
+def system_ports(lock_wait_s: float) -> SystemPorts:
     """The clock, ids, randomness and busy handler of this machine."""
     entropy = SystemEntropy()
-    return World(SystemClock(), SystemIds(entropy), entropy, SystemBusyBackoff(lock_wait_s))
+    return SystemPorts(SystemClock(), SystemIds(entropy), entropy, SystemBusyBackoff(lock_wait_s))

@@ -41,7 +41,7 @@ from everloop.lessons.model.events import Narrative, QuoteEvidence
 from everloop.log import Context
 from everloop.memory.model.commands import PinItem, RateItem, RememberItem, RetireItem
 from everloop.memory.summaries.compress import SummaryText
-from everloop.ports import Progress, World
+from everloop.ports import Progress, SystemPorts
 from everloop.settings import Settings
 from everloop.thread.background import RememberMessagesTask, summarise_due_windows
 from everloop.thread.model.calendar_windows import CalendarWindow
@@ -80,7 +80,7 @@ class DemoCounts(msgspec.Struct, frozen=True):
 
 
 def load_demo(
-    folder: Path, settings: Settings, world: World, progress: Progress | None = None
+    folder: Path, settings: Settings, ports: SystemPorts, progress: Progress | None = None
 ) -> DemoCounts:
     """Load the demo year into a folder.
 
@@ -88,11 +88,11 @@ def load_demo(
         Conflict: the log is not empty.
     """
     beside = load_content()
-    now = world.clock.now()
+    now = ports.clock.now()
     said = list(exchanges(now))
     calendar = SimulatedClock(said[0].at)
-    outside = world._replace(clock=calendar)
-    with Engine.open(folder, settings=settings, world=outside) as engine:
+    outside = ports._replace(clock=calendar)
+    with Engine.open(folder, settings=settings, ports=outside) as engine:
         if engine.log.head:
             raise Conflict(
                 "the log is not empty",

@@ -41,7 +41,7 @@ from everloop.log.replica_lag import SyncPointFile
 from everloop.log.sqlite.errors import require_safe_sqlite
 from everloop.memory.settings import MemorySettings
 from everloop.model_settings import ModelSettings
-from everloop.ports import World
+from everloop.ports import SystemPorts
 from everloop.settings import Settings, hide_password
 from everloop.stores import log_path, replica_path
 from everloop.turns.tool_servers import ToolHealth, ToolServer
@@ -121,11 +121,13 @@ class Machine(Protocol):
 class Doctor:
     """Runs the checks on one data home and machine."""
 
-    def __init__(self, settings: Settings, tenant: str, machine: Machine, world: World) -> None:
+    def __init__(
+        self, settings: Settings, tenant: str, machine: Machine, ports: SystemPorts
+    ) -> None:
         self._settings = settings
         self._tenant = tenant
         self._machine = machine
-        self._world = world
+        self._ports = ports
 
     def run_checks(self) -> DoctorReport:
         """Run all checks."""
@@ -197,7 +199,7 @@ class Doctor:
             return
         try:
             with Engine.open(
-                settings=self._settings, tenant=self._tenant, world=self._world
+                settings=self._settings, tenant=self._tenant, ports=self._ports
             ) as engine:
                 yield from check_open_log(engine)
                 yield from _check_privacy(engine)
@@ -209,7 +211,7 @@ class Doctor:
         path = replica_path(self._settings.store, self._settings.folder, self._tenant)
         level = SyncPointFile(path).read()
         if level is not None:
-            age = age_words(self._world.clock.now() - level.at)
+            age = age_words(self._ports.clock.now() - level.at)
             words = f"there is a local copy with {level.position:,} records, last in sync {age} ago"
             yield Finding(
                 "log", "attention", words, "You can read, but not write, until the server is back."
@@ -219,7 +221,7 @@ class Doctor:
         path = self._path()
         if path is None or not path.exists():
             return
-        yield from check_backups(path.parent / BACKUP_FOLDER, self._world.clock.now())
+        yield from check_backups(path.parent / BACKUP_FOLDER, self._ports.clock.now())
 
     def _background(self) -> Iterator[Finding]:
         """Health of background tasks, as the processes that run them publish it."""
@@ -377,7 +379,7 @@ def _check_time(engine: Engine, head: int) -> Iterator[Finding]:
     if not head:
         return
     newest = from_microseconds(engine.log.record(head).recorded_us)
-    ahead = newest - engine.world.clock.now()
+    ahead = newest - engine.ports.clock.now()
     if ahead > AHEAD_MAX:
         yield Finding(
             "clock",

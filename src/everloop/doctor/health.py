@@ -174,7 +174,7 @@ def check_upkeep(engine: Engine) -> Iterator[Finding]:
 
 def recent_outcomes(engine: Engine) -> TurnOutcomes:
     """How turns of threads and worlds went in the last day."""
-    since_us = engine.world.clock.now_us() - RECENT // timedelta(microseconds=1)
+    since_us = engine.ports.clock.now_us() - RECENT // timedelta(microseconds=1)
     with engine.reading() as reader:
         steps = [*recent_turn_steps(reader, since_us), *recent_world_turn_steps(reader, since_us)]
     return count_outcomes(
@@ -227,7 +227,7 @@ def _check_backups_of(engine: Engine) -> Iterator[Finding]:
         yield Finding("backup", "absent", words)
     else:
         folder = engine.log.file.path.parent / BACKUP_FOLDER
-        yield from check_backups(folder, engine.world.clock.now())
+        yield from check_backups(folder, engine.ports.clock.now())
 
 
 def _count(number: int, noun: str) -> str:

@@ -71,7 +71,7 @@ class ImportJobs(FileImportJobs[ImportJob]):
 
     def __init__(self, engine: Engine, limits: Callable[[], ImportLimits]) -> None:
         log = engine.log
-        super().__init__(log, engine.world.clock, log.file.path.with_suffix(IMPORTS_SUFFIX))
+        super().__init__(log, engine.ports.clock, log.file.path.with_suffix(IMPORTS_SUFFIX))
         self._engine, self._limits = engine, limits
 
     @property

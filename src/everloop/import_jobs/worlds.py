@@ -59,7 +59,7 @@ class WorldImportJobs(FileImportJobs[WorldImportJob]):
 
     def __init__(self, engine: Engine, limits: ExchangeLimits) -> None:
         log = engine.log
-        super().__init__(log, engine.world.clock, log.file.path.with_suffix(WORLD_IMPORTS_SUFFIX))
+        super().__init__(log, engine.ports.clock, log.file.path.with_suffix(WORLD_IMPORTS_SUFFIX))
         self._engine, self._limits = engine, limits
 
     @property

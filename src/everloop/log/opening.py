@@ -15,7 +15,7 @@ from everloop.log.replica_lag import StaleReplica, SyncPointFile, UnavailableSeq
 from everloop.log.sqlite.file import LogFile
 from everloop.log.write.append import Sequencer
 from everloop.log.write.transaction import TransactionWriter
-from everloop.ports import World
+from everloop.ports import SystemPorts
 
 BACKUP_FOLDER = "backups"
 
@@ -29,7 +29,7 @@ def open_log(
     path: Path,
     projections: Sequence[Projection] = (),
     *,
-    world: World,
+    ports: SystemPorts,
     limits: Limits | None = None,
     backups: BackupPlan | None = None,
     sequencer: Sequencer | None = None,
@@ -42,24 +42,24 @@ def open_log(
     """
     bounds = limits or Limits()
     if backups and path.exists():
-        back_up_before_migration(path, path.parent / BACKUP_FOLDER, world.clock)
-    file = LogFile(path, [Lineage(), *projections], world)
-    scribe = TransactionWriter(file, StateCache(bounds), world, limits=bounds, sequencer=sequencer)
+        back_up_before_migration(path, path.parent / BACKUP_FOLDER, ports.clock)
+    file = LogFile(path, [Lineage(), *projections], ports)
+    scribe = TransactionWriter(file, StateCache(bounds), ports, limits=bounds, sequencer=sequencer)
 
     def beside(other: Path) -> Log:
-        return open_log(other, world=world, limits=bounds)
+        return open_log(other, ports=ports, limits=bounds)
 
     kept = (
-        BackupRotation(file, path.parent / BACKUP_FOLDER, backups, world.clock) if backups else None
+        BackupRotation(file, path.parent / BACKUP_FOLDER, backups, ports.clock) if backups else None
     )
-    return Log(file, scribe, world.ids, limits=bounds, beside=beside, backups=kept)
+    return Log(file, scribe, ports.ids, limits=bounds, beside=beside, backups=kept)
 
 
 def open_stale_replica(
     path: Path,
     projections: Sequence[Projection] = (),
     *,
-    world: World,
+    ports: SystemPorts,
     limits: Limits | None = None,
     reason: Unavailable,
 ) -> Log:
@@ -73,7 +73,7 @@ def open_stale_replica(
         raise reason
     try:
         log = open_log(
-            path, projections, world=world, limits=limits, sequencer=UnavailableSequencer(reason)
+            path, projections, ports=ports, limits=limits, sequencer=UnavailableSequencer(reason)
         )
     except EverloopError as problem:
         raise reason from problem

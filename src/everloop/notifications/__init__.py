@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from everloop.notifications.model.commands import RecordDelivery, RemoveSubscription, Subscribe
     from everloop.notifications.model.events import SubscriptionAdded
     from everloop.notifications.model.state import Delivery, Subscription
-    from everloop.notifications.ports import Mailer, Message, Outcome, PushSender, Webhook
+    from everloop.notifications.ports import Mailer, Notification, Outcome, PushSender, Webhook
     from everloop.notifications.service import (
         NotificationService,
         SubscriptionView,
@@ -26,7 +26,7 @@ __all__ = [
     "NOTIFICATIONS",
     "Delivery",
     "Mailer",
-    "Message",
+    "Notification",
     "NotificationService",
     "NotificationSettings",
     "NotificationTask",

@@ -9,7 +9,7 @@ import msgspec
 from everloop.notifications.model.state import Subscription
 
 
-class Message(msgspec.Struct, frozen=True):
+class Notification(msgspec.Struct, frozen=True):
     """What a notification says: a title and the path of a page. Nothing else is sent."""
 
     title: str
@@ -42,7 +42,7 @@ class PushSender(Protocol):
         """The key by which browsers know this server; empty if push cannot be sent."""
         ...
 
-    def send(self, to: Subscription, message: Message) -> Outcome:
+    def send(self, to: Subscription, message: Notification) -> Outcome:
         """Hand a message to the push service of a device."""
         ...
 
@@ -50,7 +50,7 @@ class PushSender(Protocol):
 class Webhook(Protocol):
     """Posts messages to an address of the user."""
 
-    def post(self, message: Message) -> Outcome:
+    def post(self, message: Notification) -> Outcome:
         """Post a message."""
         ...
 

@@ -15,7 +15,7 @@ from everloop.notifications.model.state import (
     NotificationState,
     Subscription,
 )
-from everloop.notifications.ports import Message, Outcome, PushSender, Webhook
+from everloop.notifications.ports import Notification, Outcome, PushSender, Webhook
 from everloop.notifications.settings import NotificationSettings
 
 ENGINE = Context(actor="engine")
@@ -100,7 +100,7 @@ class NotificationService:
         to = self.state().subscriptions.get(device_id)
         if to is None:
             raise NotFound("this device gets no push messages", hint="Switch them on first.")
-        message = Message("This is a test", "/inbox", TEST, self._settings.needs_you_ttl_s)
+        message = Notification("This is a test", "/inbox", TEST, self._settings.needs_you_ttl_s)
         self._push_to(to, message, TEST, (to.position,))
         return self.deliveries(device_id)[0]
 
@@ -122,12 +122,12 @@ class NotificationService:
         """Whether a device subscribed to such requests before this one was raised."""
         return request.group in to.groups and to.position < request.position
 
-    def message_of(self, request: RequestView) -> Message:
+    def message_of(self, request: RequestView) -> Notification:
         """What is sent of a request: its title and the address of its page."""
         done = request.group == "finished"
         ttl_s = self._settings.finished_ttl_s if done else self._settings.needs_you_ttl_s
         path = f"/inbox?request={request.request_id}"
-        return Message(request.title[:TITLE_MAX], path, request.kind, ttl_s, urgent=not done)
+        return Notification(request.title[:TITLE_MAX], path, request.kind, ttl_s, urgent=not done)
 
     def record(self, channel: str, subject: str, kind: str, went: Outcome) -> None:
         """Record how a message went that was sent elsewhere, such as a digest."""
@@ -137,7 +137,7 @@ class NotificationService:
         )
 
     def _push_to(
-        self, to: Subscription, message: Message, subject: str, because: tuple[int, ...]
+        self, to: Subscription, message: Notification, subject: str, because: tuple[int, ...]
     ) -> Outcome:
         went = self._deliver(
             to.device_id, message, subject, because, lambda one: self._push.send(to, one)
@@ -150,10 +150,10 @@ class NotificationService:
     def _deliver(
         self,
         channel: str,
-        message: Message,
+        message: Notification,
         subject: str,
         because: tuple[int, ...],
-        send: Callable[[Message], Outcome],
+        send: Callable[[Notification], Outcome],
     ) -> Outcome:
         went = send(message)
         recorded = RecordDelivery(

@@ -1,4 +1,4 @@
-"""Deterministic test world: a clock that is set by hand, sequential ids, seeded bytes.
+"""Deterministic test ports: a clock that is set by hand, sequential ids, seeded bytes.
 
 Shipped with the package, because extensions need the same for their tests.
 """
@@ -23,7 +23,7 @@ from everloop.log import (
     open_log,
 )
 from everloop.log.model.record import to_microseconds
-from everloop.ports import World
+from everloop.ports import SystemPorts
 
 S = TypeVar("S")
 
@@ -79,23 +79,23 @@ def retry_without_waiting(tries: int) -> bool:
 
 
 @dataclass(slots=True)
-class DeterministicWorld:
-    """A deterministic world, and the logs opened in it."""
+class DeterministicPorts:
+    """Ports whose values a test decides, and the logs that are opened with them."""
 
     clock: ManualClock = field(default_factory=ManualClock)
     ids: SequentialIds = field(default_factory=SequentialIds)
     vfs: str | None = None
 
     @property
-    def world(self) -> World:
-        """The ports of this world, as `open_log` takes them."""
-        return World(self.clock, self.ids, SeededEntropy(), retry_without_waiting, self.vfs)
+    def ports(self) -> SystemPorts:
+        """The ports as `open_log` takes them."""
+        return SystemPorts(self.clock, self.ids, SeededEntropy(), retry_without_waiting, self.vfs)
 
     def open(
         self, path: Path, projections: Sequence[Projection] = (), *, limits: Limits | None = None
     ) -> Log:
-        """Open a log in this world."""
-        return open_log(path, projections, world=self.world, limits=limits)
+        """Open a log with these ports."""
+        return open_log(path, projections, ports=self.ports, limits=limits)
 
 
 @dataclass(frozen=True, slots=True)

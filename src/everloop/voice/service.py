@@ -13,7 +13,7 @@ import msgspec
 
 from everloop.inbox import RequestView
 from everloop.log import CommandBus, Context, Log
-from everloop.ports import World
+from everloop.ports import SystemPorts
 from everloop.voice.domain import call_rules
 from everloop.voice.model.commands import (
     AnnounceCall,
@@ -64,11 +64,11 @@ class VoiceService:
         self,
         log: Log,
         bus: CommandBus,
-        world: World,
+        ports: SystemPorts,
         settings: VoiceSettings,
         telephone: Telephone,
     ) -> None:
-        self._log, self._bus, self._world = log, bus, world
+        self._log, self._bus, self._ports = log, bus, ports
         self._settings, self._telephone = settings, telephone
         self._rules = call_rules(settings)
 
@@ -84,7 +84,7 @@ class VoiceService:
         """
         call_id = outgoing_call_id or f"cal-{call_sid}"
         token = (
-            base64.urlsafe_b64encode(self._world.entropy.draw(TOKEN_BYTES)).rstrip(b"=").decode()
+            base64.urlsafe_b64encode(self._ports.entropy.draw(TOKEN_BYTES)).rstrip(b"=").decode()
         )
         direction = OUTGOING if outgoing_call_id else INCOMING
         command = AnnounceCall(call_id, call_sid, number, direction, _digest(token))
@@ -172,7 +172,7 @@ class VoiceService:
         A process ends each of its calls itself after `voice.call_s_max`.
         """
         longest_s = self._settings.call_s_max + self._settings.token_lives_s
-        before = self._world.clock.now() - timedelta(seconds=longest_s)
+        before = self._ports.clock.now() - timedelta(seconds=longest_s)
         with self._log.reading() as reader:
             found = open_calls(reader, before)
         for call_id in found:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         TaskFolders,
         Workspaces,
     )
-    from everloop.workers.execution.scheduler import Machine, TaskScheduler
+    from everloop.workers.execution.scheduler import TaskScheduler, WorkerMachine
     from everloop.workers.github.background import GitHubTask, PushTask
     from everloop.workers.github.domain import GITHUB
     from everloop.workers.github.model.events import Comment, CommentKind, FailedCheck
@@ -95,7 +95,7 @@ if TYPE_CHECKING:
         KubernetesSettings,
         WorkerSettings,
     )
-    from everloop.workers.timeline import Span, TaskTimeline
+    from everloop.workers.timeline import TaskTimeline, TimelineSpan
 
 __all__ = [
     "AUTOMATION",
@@ -130,7 +130,6 @@ __all__ = [
     "IssueView",
     "KubernetesSettings",
     "Launch",
-    "Machine",
     "MissedRule",
     "NetworkReach",
     "Parsed",
@@ -154,7 +153,6 @@ __all__ = [
     "ScheduleTask",
     "ScheduleView",
     "SessionReport",
-    "Span",
     "SpendingReport",
     "StartRule",
     "SuggestRouting",
@@ -173,11 +171,13 @@ __all__ = [
     "TaskStorage",
     "TaskTimeline",
     "TaskView",
+    "TimelineSpan",
     "Timing",
     "TimingKind",
     "TranscriptEntry",
     "TranscriptPart",
     "Verdict",
+    "WorkerMachine",
     "WorkerService",
     "WorkerSettings",
     "Workspace",

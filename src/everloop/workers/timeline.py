@@ -21,7 +21,7 @@ _KINDS: dict[str, SpanKind] = {
 }
 
 
-class Span(msgspec.Struct, frozen=True):
+class TimelineSpan(msgspec.Struct, frozen=True):
     """A time in which a task was queued, ran, or waited for a person. An open one has no end."""
 
     kind: SpanKind
@@ -35,7 +35,7 @@ class TaskTimeline(msgspec.Struct, frozen=True):
     task_id: str
     title: str
     state: str
-    spans: tuple[Span, ...]
+    spans: tuple[TimelineSpan, ...]
 
 
 def load_timelines(reader: Reader, task_ids: Sequence[str], since_us: int) -> list[TaskTimeline]:
@@ -44,10 +44,12 @@ def load_timelines(reader: Reader, task_ids: Sequence[str], since_us: int) -> li
     return [one for one in loaded if one is not None]
 
 
-def spans_of(facts: Iterable[Fact], since_us: int = 0) -> tuple[Task | None, tuple[Span, ...]]:
+def spans_of(
+    facts: Iterable[Fact], since_us: int = 0
+) -> tuple[Task | None, tuple[TimelineSpan, ...]]:
     """The task after its facts, and the spans of its states that end after `since_us`."""
     task: Task | None = None
-    spans: list[Span] = []
+    spans: list[TimelineSpan] = []
     kind: SpanKind | None = None
     begun_us = 0
     for fact in facts:
@@ -75,9 +77,9 @@ def _facts(reader: Reader, task_id: str) -> list[Fact]:
     return [fact_of(reader.record(row[0])) for row in rows]
 
 
-def _span(kind: SpanKind, since_us: int, until_us: int) -> Span:
+def _span(kind: SpanKind, since_us: int, until_us: int) -> TimelineSpan:
     until = from_microseconds(until_us) if until_us else None
-    return Span(kind, from_microseconds(since_us), until)
+    return TimelineSpan(kind, from_microseconds(since_us), until)
 
 
 _SKIPPED = (e.SpendingRecorded.wire, e.SessionNoted.wire, e.MessageDelivered.wire)

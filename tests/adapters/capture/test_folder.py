@@ -16,7 +16,7 @@ from everloop.lessons.capture.service import CAPTURE_ACTOR, CaptureReport, Captu
 from everloop.lessons.capture.settings import CaptureSettings
 from everloop.memory.model.commands import GrantAudience
 from everloop.testing.bus import FunctionBus
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 QUICK = CaptureSettings(poll_s=0.001, checkpoint_bytes=1_000)
 
@@ -28,13 +28,13 @@ class CaptureHarness:
         self.root = folder / "projects"
         self.root.mkdir()
         self.path = folder / "log.db"
-        self.stage = DeterministicWorld()
+        self.stage = DeterministicPorts()
         self.open()
         self.engine.do(GrantAudience(CAPTURE_ACTOR, ("*",)))
 
     def open(self) -> None:
         """Open the engine."""
-        self.engine = Engine.open(self.path, world=self.stage.world)
+        self.engine = Engine.open(self.path, ports=self.stage.ports)
 
     def reopen(self) -> None:
         """Start again."""

@@ -17,7 +17,7 @@ from everloop.lessons.model.commands import ProposeLesson, ShowManifest
 from everloop.lessons.model.events import FeedbackGiven
 from everloop.log import Context
 from everloop.memory.model.commands import GrantAudience
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.model import ScriptedModel
 
 HOST = Context(actor="agent:claude-code", session="s-1")
@@ -111,7 +111,7 @@ def test_a_call_that_names_no_lesson_reports_none(tmp_path: Path, given: Any) ->
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "log.db", world=DeterministicWorld().world) as made:
+    with Engine.open(tmp_path / "log.db", ports=DeterministicPorts().ports) as made:
         made.do(GrantAudience(HOST.actor, ("*",)))
         for lesson_id, text in (("les-1", "Use pnpm"), ("les-2", "Run the tests")):
             made.do(ProposeLesson(lesson_id, text, text), by=Context(actor="agent:other"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from everloop.adapters.processes.run_command import LINE_BYTES_MAX, Ran, run_command
+from everloop.adapters.processes.run_command import LINE_BYTES_MAX, CommandResult, run_command
 from everloop.errors import Invalid
 
 
@@ -21,7 +21,7 @@ def test_what_is_printed_is_shown_and_digested_in_its_order() -> None:
     ran = run_command(python(program), shown.append)
     assert shown == ["one", "two"]
     digest = hashlib.sha256(b"one\ntwo\n").hexdigest()
-    assert ran == Ran(ran.command, 4, digest)
+    assert ran == CommandResult(ran.command, 4, digest)
 
 
 def test_no_shell_reads_the_words() -> None:

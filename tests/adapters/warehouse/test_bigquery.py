@@ -27,7 +27,7 @@ from everloop.log.model.record import from_microseconds
 from everloop.log.transfer.warehouse import SinkLimits, SyncResult, WarehouseSync
 from everloop.memory.model.events import AudienceGranted
 from everloop.memory.model.state import audience_stream
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 PLACE = "demo-project.copy"
 MAKING = ("/datasets", "/tables")
@@ -42,7 +42,7 @@ def google() -> Generator[FakeBigQuery]:
 @pytest.fixture
 def log(tmp_path: Path) -> Generator[Log]:
     """A log of three notes; the third was derived from the first."""
-    opened = DeterministicWorld().open(tmp_path / "log.db")
+    opened = DeterministicPorts().open(tmp_path / "log.db")
     opened.append("notes", [NoteWritten("one"), NoteWritten("zwei: ü")], actor="user")
     opened.append("notes", [Draft(NoteWritten("from one"), (1,))], actor="agent:x")
     yield opened
@@ -205,7 +205,7 @@ def test_another_log_is_not_mixed_into_a_copy(
     log: Log, google: FakeBigQuery, tmp_path: Path
 ) -> None:
     _sink(log, google).catch_up()
-    other = DeterministicWorld().open(tmp_path / "other.db")
+    other = DeterministicPorts().open(tmp_path / "other.db")
     other.append("notes", [NoteWritten(str(n)) for n in range(4)], actor="user")
     with pytest.raises(Conflict, match="another log") as refusal:
         _sink(other, google).catch_up()

@@ -20,7 +20,7 @@ from everloop.errors import Conflict, Forbidden
 from everloop.log import Log, WarehouseSync
 from everloop.log.model.facts import NoteWritten
 from everloop.log.transfer.warehouse import SinkLimits
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 PAGE = Path(__file__).parents[3] / "docs/warehouse.md"
 NAMES = ["facts", "messages", "memories", "summaries", "lessons", "cost"]
@@ -39,7 +39,7 @@ def google() -> Generator[FakeBigQuery]:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Generator[Log]:
-    opened = DeterministicWorld().open(tmp_path / "log.db")
+    opened = DeterministicPorts().open(tmp_path / "log.db")
     opened.append("notes", [NoteWritten("one")], actor="user")
     yield opened
     opened.close()

@@ -12,11 +12,11 @@ from everloop.errors import Corrupt, EverloopError, Invalid, NotFound, Unavailab
 from everloop.log import Draft
 from everloop.log.integrity.verify import verify_log
 from everloop.log.model.facts import NoteWritten
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 
 def test_a_parquet_file_gives_an_equal_log_back(tmp_path: Path) -> None:
-    stage = DeterministicWorld()
+    stage = DeterministicPorts()
     log = stage.open(tmp_path / "a.db")
     log.append("notes", [NoteWritten("é"), NoteWritten("secret")], actor="user")
     log.append("notes", [Draft(NoteWritten("from it"), (1,))], actor="agent:x")
@@ -32,12 +32,12 @@ def test_a_parquet_file_gives_an_equal_log_back(tmp_path: Path) -> None:
 
 
 def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
-    log = DeterministicWorld().open(tmp_path / "a.db")
+    log = DeterministicPorts().open(tmp_path / "a.db")
     log.append("notes", [NoteWritten("a")], actor="user")
     export_parquet(log, tmp_path / "log.parquet")
     data = (tmp_path / "log.parquet").read_bytes()
     (tmp_path / "log.parquet").write_bytes(data[:-20])
-    copy = DeterministicWorld().open(tmp_path / "b.db")
+    copy = DeterministicPorts().open(tmp_path / "b.db")
     with pytest.raises(Corrupt) as refusal:
         import_parquet(copy, tmp_path / "log.parquet")
     assert refusal.value.hint
@@ -51,7 +51,7 @@ parquet: Any = pq  # its stubs are half untyped
 
 def exported(tmp_path: Path) -> Any:
     """A file of four records, and what it holds."""
-    log = DeterministicWorld().open(tmp_path / "a.db")
+    log = DeterministicPorts().open(tmp_path / "a.db")
     log.append("notes", [NoteWritten(text) for text in "abcd"], actor="user")
     export_parquet(log, tmp_path / "log.parquet")
     log.close()
@@ -66,7 +66,7 @@ def refused(tmp_path: Path, table: Any, error: type[EverloopError]) -> str:
         out.add_key_value_metadata(
             {name.decode(): value.decode() for name, value in noted.items() if b"ARROW" not in name}
         )
-    copy = DeterministicWorld().open(tmp_path / "b.db")
+    copy = DeterministicPorts().open(tmp_path / "b.db")
     with pytest.raises(error) as refusal:
         import_parquet(copy, tmp_path / "hurt.parquet")
     assert refusal.value.hint
@@ -96,7 +96,7 @@ def test_a_table_with_another_schema_is_not_an_archive(tmp_path: Path) -> None:
 
 
 def test_a_missing_or_unwritable_file_is_named_in_the_error(tmp_path: Path) -> None:
-    log = DeterministicWorld().open(tmp_path / "a.db")
+    log = DeterministicPorts().open(tmp_path / "a.db")
     with pytest.raises(NotFound, match="nothing"):
         import_parquet(log, tmp_path / "nothing.parquet")
     with pytest.raises(Unavailable, match="cannot be written"):

@@ -16,20 +16,20 @@ from everloop.errors import Corrupt, Unavailable
 from everloop.log import Log, Record, WarehouseSync
 from everloop.log.model.facts import NoteWritten
 from everloop.log.transfer.warehouse import CopyEnd, SinkLimits
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 PAGE = Path(__file__).parents[3] / "docs/warehouse.md"
 SMALL = SinkLimits(rows_max=2)
 
 
 @pytest.fixture
-def stage() -> DeterministicWorld:
+def stage() -> DeterministicPorts:
     """A world whose clock a test can move."""
-    return DeterministicWorld()
+    return DeterministicPorts()
 
 
 @pytest.fixture
-def log(stage: DeterministicWorld, tmp_path: Path) -> Log:
+def log(stage: DeterministicPorts, tmp_path: Path) -> Log:
     """A log with three notes in two months."""
     log = stage.open(tmp_path / "a.db")
     log.append("notes", [NoteWritten("one"), NoteWritten("secret")], actor="user")

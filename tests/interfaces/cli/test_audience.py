@@ -131,7 +131,7 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Home:
     with Engine.open(cli.home) as engine:
         engine.do(RaiseRequest("request-1", "question", SECRET, SECRET, (Choice("ok", "OK"),)))
         engine.do(ProposeTask("task-1", TaskSpec(SECRET, command=("echo", SECRET))))
-        device = pairing.pair_device(engine, engine.world, SECRET, way="code", via=code)
+        device = pairing.pair_device(engine, engine.ports, SECRET, way="code", via=code)
     return Home(cli, item.document["item_id"], lesson, thread, device.device_id, tmp_path / "out")
 
 

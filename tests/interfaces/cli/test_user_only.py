@@ -84,8 +84,8 @@ def test_what_was_revoked_stays_revoked_when_a_backup_is_restored(everloop: Comm
     kept = everloop.typed("pair", "--json").document["code"]
     everloop.typed("hosts", "trust", "former")
     with Engine.open(everloop.home) as engine:
-        lost = pairing.pair_device(engine, engine.world, "lost phone", way="code", via=code)
-        mine = pairing.pair_device(engine, engine.world, "mine", way="code", via=kept)
+        lost = pairing.pair_device(engine, engine.ports, "lost phone", way="code", via=code)
+        mine = pairing.pair_device(engine, engine.ports, "mine", way="code", via=kept)
     copy = everloop("backup", "--json").document["path"]
     with Engine.open(everloop.home) as engine:
         engine.do(RevokeDevice(lost.device_id))

@@ -22,7 +22,7 @@ from everloop.memory.settings import MemorySettings
 from everloop.serve import mount_factories
 from everloop.services import Services
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.model import Script, ScriptedModel
 
 WAIT_S = 30.0
@@ -59,7 +59,7 @@ class Served:
         self,
         running: Services,
         model: ScriptedModel,
-        stage: DeterministicWorld,
+        stage: DeterministicPorts,
         broadcast: Broadcast,
         port: int,
     ) -> None:
@@ -83,12 +83,12 @@ class Served:
     def code(self, lives_s: int = 600) -> str:
         """A new pairing code."""
         engine = self.engine
-        return pairing.make_pairing_code(engine.log, engine, engine.world, USER, lives_s=lives_s)
+        return pairing.make_pairing_code(engine.log, engine, engine.ports, USER, lives_s=lives_s)
 
     def credential(self, name: str = "a test") -> pairing.Credential:
         """The credential of a newly paired device."""
         engine = self.engine
-        return pairing.pair_device(engine, engine.world, name, way="code", via=self.code())
+        return pairing.pair_device(engine, engine.ports, name, way="code", via=self.code())
 
     @cached_property
     def _own_credential(self) -> pairing.Credential:
@@ -160,9 +160,9 @@ def served(
     rules: SecurityRules | None = None,
 ) -> Generator[Served]:
     """Run a server whose only background service is the turn scheduler."""
-    stage, model = DeterministicWorld(), ScriptedModel(answers)
+    stage, model = DeterministicPorts(), ScriptedModel(answers)
     chosen = settings or plain_settings(folder)
-    with Engine.open(folder, settings=chosen, world=stage.world) as engine:
+    with Engine.open(folder, settings=chosen, ports=stage.ports) as engine:
         running = Services(engine, chosen, model)
         running.talk.home_thread(USER)
         beat_s = chosen.serve.beat_s

@@ -38,7 +38,7 @@ YEAR_S = 365 * 86_400
 
 def _token(server: Served, host: str = "claude-code") -> pairing.Credential:
     engine = server.engine
-    return pairing.issue_host_token(engine.log, engine, engine.world, host, USER)
+    return pairing.issue_host_token(engine.log, engine, engine.ports, host, USER)
 
 
 def _bearer(credential: pairing.Credential) -> dict[str, str]:
@@ -135,7 +135,7 @@ def test_a_request_without_a_valid_credential_is_refused(
 
 
 def _twisted(credential: pairing.Credential) -> str:
-    """A credential of another server; two deterministic worlds would make equal ones."""
+    """A credential of another server; two sets of deterministic ports would make equal ones."""
     return f"{credential.device_id}.{credential.secret[::-1]}"
 
 
@@ -225,7 +225,7 @@ def test_only_the_user_makes_tokens_and_only_for_valid_host_names(tmp_path: Path
             (USER, "", Invalid),
         ):
             with pytest.raises(refusal):
-                pairing.issue_host_token(engine.log, engine, engine.world, host, by)
+                pairing.issue_host_token(engine.log, engine, engine.ports, host, by)
 
 
 def test_oauth_discovery_gets_a_plain_not_found(server: Served) -> None:

@@ -22,7 +22,7 @@ from everloop.log import Context
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 WORDS_ONLY = {"EVERLOOP_MEMORY_EMBEDDER": "none"}
 ENDS_WITHIN_S = 20
@@ -130,9 +130,9 @@ class Indoors:
     """A JSON-RPC connection to a deterministic engine, without a process or socket."""
 
     def __init__(self, folder: Path) -> None:
-        self.stage = DeterministicWorld()
+        self.stage = DeterministicPorts()
         self.settings = Settings(home=str(folder), memory=MemorySettings(embedder="none"))
-        self.engine = Engine.open(settings=self.settings, world=self.stage.world)
+        self.engine = Engine.open(settings=self.settings, ports=self.stage.ports)
         self.said: list[str] = []
         self._ids = count(1)
 

@@ -71,7 +71,7 @@ def everything(server: Served) -> str:
 def test_a_webhook_without_twilios_signature_is_refused(server: Served) -> None:
     form, engine = call_form(), server.engine
     device = server.credential().text
-    token = pairing.issue_host_token(engine.log, engine, engine.world, "squid", USER).text
+    token = pairing.issue_host_token(engine.log, engine, engine.ports, "squid", USER).text
     for path in ("/voice/call", "/voice/status", "/voice/other"):
         url = f"{PUBLIC}{path}"
         for forged in (

@@ -28,7 +28,7 @@ from everloop.log import Event
 from everloop.memory.model.commands import GrantAudience, ReviseItem
 from everloop.memory.model.events import Remembered
 from everloop.testing.bus import FunctionBus
-from everloop.testing.deterministic import DeterministicWorld, given
+from everloop.testing.deterministic import DeterministicPorts, given
 
 PAGE = CaptureSource("page", "auto_memory", "CLAUDE.md")
 TALK = CaptureSource("talk", "transcript", "s-1.jsonl")
@@ -51,13 +51,13 @@ class CaptureHarness:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "log.db"
-        self.stage = DeterministicWorld()
+        self.stage = DeterministicPorts()
         self.open()
         self.engine.do(GrantAudience(CAPTURE_ACTOR, ("*",)))
 
     def open(self) -> None:
         """Open the engine, with a new capture service."""
-        self.engine = Engine.open(self.path, world=self.stage.world)
+        self.engine = Engine.open(self.path, ports=self.stage.ports)
         self.service = CaptureService(self.engine.log, self.engine)
 
     def reopen(self) -> None:

@@ -19,7 +19,7 @@ from everloop.log import Context
 from everloop.memory.model.commands import GrantAudience
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 USER = Context()
 AGENT = Context(actor="agent:x", session="s1")
@@ -38,7 +38,7 @@ TIDY: dict[str, Any] = {
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
     settings = Settings(home=str(tmp_path / "home"), memory=MemorySettings(embedder="none"))
-    with Engine.open(settings=settings, world=DeterministicWorld().world) as opened:
+    with Engine.open(settings=settings, ports=DeterministicPorts().ports) as opened:
         yield opened
 
 

@@ -27,7 +27,7 @@ from everloop.memory.projections.citations import citation_links, user_citers
 from everloop.memory.projections.queries import load_viewer
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 USER = Context()
 AGENT = Context(actor="agent:x", session="s1")
@@ -38,7 +38,7 @@ DEPLOY = EnlistEntry("skill", "deploy", SKILL)
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
     settings = Settings(home=str(tmp_path), memory=MemorySettings(embedder="none"))
-    with Engine.open(tmp_path, settings=settings, world=DeterministicWorld().world) as opened:
+    with Engine.open(tmp_path, settings=settings, ports=DeterministicPorts().ports) as opened:
         yield opened
 
 

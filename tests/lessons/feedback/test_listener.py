@@ -23,7 +23,7 @@ from everloop.lessons.model.events import FeedbackGiven, SentimentAbstained
 from everloop.log import Context, Event
 from everloop.memory.model.commands import GrantAudience
 from everloop.ports import Usage
-from everloop.testing.deterministic import DeterministicWorld, given
+from everloop.testing.deterministic import DeterministicPorts, given
 from everloop.testing.model import Script, ScriptedModel
 
 HOST = Context(actor="agent:claude-code", session="s-1")
@@ -39,8 +39,8 @@ class FeedbackHarness:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.stage = DeterministicWorld()
-        self.engine = Engine.open(folder / "log.db", world=self.stage.world)
+        self.stage = DeterministicPorts()
+        self.engine = Engine.open(folder / "log.db", ports=self.stage.ports)
         self.engine.do(GrantAudience(HOST.actor, ("*",)))
         for shown in SHOWN:
             lesson = ProposeLesson(shown.lesson_id, shown.description, shown.description)
@@ -69,7 +69,7 @@ class FeedbackHarness:
     def reopen(self) -> None:
         """Start again."""
         self.engine.close()
-        self.engine = Engine.open(self.folder / "log.db", world=self.stage.world)
+        self.engine = Engine.open(self.folder / "log.db", ports=self.stage.ports)
 
 
 @pytest.fixture

@@ -23,21 +23,21 @@ from everloop.memory.retrieval.results import SearchQuery, SearchResult
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 from everloop.testing.bus import FunctionBus
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 USER = Context()
 AGENT = Context(actor="agent:x", session="s1")
 
 
 @pytest.fixture
-def stage() -> DeterministicWorld:
-    return DeterministicWorld()
+def stage() -> DeterministicPorts:
+    return DeterministicPorts()
 
 
 @pytest.fixture
-def engine(tmp_path: Path, stage: DeterministicWorld) -> Iterator[Engine]:
+def engine(tmp_path: Path, stage: DeterministicPorts) -> Iterator[Engine]:
     settings = Settings(home=str(tmp_path), memory=MemorySettings(embedder="none"))
-    with Engine.open(tmp_path, settings=settings, world=stage.world) as opened:
+    with Engine.open(tmp_path, settings=settings, ports=stage.ports) as opened:
         yield opened
 
 
@@ -61,7 +61,7 @@ def assembled(engine: Engine, by: Context = USER, **wish: Any) -> Manifest:
 
 
 def test_lessons_come_last_used_first_then_newest_then_by_id(
-    engine: Engine, stage: DeterministicWorld
+    engine: Engine, stage: DeterministicPorts
 ) -> None:
     for name in ("b", "a"):
         teach(engine, name)
@@ -129,7 +129,7 @@ def test_what_exceeds_the_budget_is_left_out_counted_and_in_the_ledger(tmp_path:
         memory=MemorySettings(embedder="none"),
         manifest=ManifestSettings(tokens=40, tokens_max=60),
     )
-    with Engine.open(tmp_path, settings=small, world=DeterministicWorld().world) as engine:
+    with Engine.open(tmp_path, settings=small, ports=DeterministicPorts().ports) as engine:
         for name in "abcde":
             teach(engine, name)
         manifest = assembled(engine)
@@ -182,7 +182,7 @@ def test_previews_have_the_requested_length(engine: Engine) -> None:
 
 
 def test_a_failed_memory_search_leaves_its_section_empty_and_is_counted(
-    engine: Engine, stage: DeterministicWorld
+    engine: Engine, stage: DeterministicPorts
 ) -> None:
     class Broken:
         def recall(self, principal: str, asked: SearchQuery) -> SearchResult:
@@ -200,7 +200,7 @@ def test_a_failed_memory_search_leaves_its_section_empty_and_is_counted(
 
 
 def test_a_failed_record_is_counted_and_the_manifest_is_still_returned(
-    engine: Engine, stage: DeterministicWorld
+    engine: Engine, stage: DeterministicPorts
 ) -> None:
     def do(command: Command, *, by: Context) -> Receipt:
         if isinstance(command, ShowManifest):

@@ -49,10 +49,10 @@ def but(**changes: Any) -> Narrative:
 
 def taught(harness: LessonHarness, model: ScriptedModel) -> LessonService:
     """A lesson service that uses this model."""
-    world = harness.stage.world
+    ports = harness.stage.ports
     settings = harness.lessons.settings
     return LessonService(
-        harness.log, harness.engine, world.clock, world.ids, settings, lambda: model
+        harness.log, harness.engine, ports.clock, ports.ids, settings, lambda: model
     )
 
 
@@ -181,8 +181,8 @@ def test_the_model_does_not_get_memories_that_the_asker_may_not_see(harness: Les
 
 def test_narrating_without_a_model_is_unavailable(harness: LessonHarness) -> None:
     harness.propose()
-    world, settings = harness.stage.world, harness.lessons.settings
-    alone = LessonService(harness.log, harness.engine, world.clock, world.ids, settings)
+    ports, settings = harness.stage.ports, harness.lessons.settings
+    alone = LessonService(harness.log, harness.engine, ports.clock, ports.ids, settings)
     quoting = taught(harness, ScriptedModel(name="offline"))
     for lessons in (alone, quoting):
         with pytest.raises(Unavailable, match="no model is set up"):

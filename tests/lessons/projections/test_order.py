@@ -23,7 +23,7 @@ from everloop.log import Context
 from everloop.memory.model.commands import GrantAudience
 from everloop.memory.projections.queries import load_viewer
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 USER = Context()
 AGENT = Context(actor="agent:x", session="s1")
@@ -33,7 +33,7 @@ PRINCIPALS = ("user", "agent:x", "agent:p", "agent:none")
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path, world=DeterministicWorld().world) as opened:
+    with Engine.open(tmp_path, ports=DeterministicPorts().ports) as opened:
         yield opened
 
 
@@ -53,7 +53,7 @@ def in_order(engine: Engine, order: LessonOrder, principal: str) -> tuple[list[i
     return found
 
 
-def act(engine: Engine, stage: DeterministicWorld, step: tuple[str, int]) -> None:
+def act(engine: Engine, stage: DeterministicPorts, step: tuple[str, int]) -> None:
     """One thing that may happen to one of a few lessons; what is refused changes nothing."""
     what, number = step
     name = f"les-{number % 5}"
@@ -102,8 +102,8 @@ steps = st.tuples(
 def test_the_cached_order_equals_the_order_of_the_tables(
     happened: list[tuple[str, int]],
 ) -> None:
-    stage, order = DeterministicWorld(), LessonOrder()
-    with TemporaryDirectory() as folder, Engine.open(folder, world=stage.world) as engine:
+    stage, order = DeterministicPorts(), LessonOrder()
+    with TemporaryDirectory() as folder, Engine.open(folder, ports=stage.ports) as engine:
         engine.do(GrantAudience("agent:p", ("project:*",)), by=USER)
         for step in happened:
             try:
@@ -133,7 +133,7 @@ def test_a_restored_log_rebuilds_the_cache(engine: Engine, tmp_path: Path) -> No
     engine.do(ProposeLesson("les-a", "Rule", "b"), by=AGENT)
     in_order(engine, order, "user")
     with Engine.open(
-        tmp_path / "other", settings=Settings(), world=DeterministicWorld().world
+        tmp_path / "other", settings=Settings(), ports=DeterministicPorts().ports
     ) as other:
         other.do(ProposeLesson("les-z", "Other", "b"), by=AGENT)
         other.do(ProposeLesson("les-y", "Third", "b"), by=AGENT)

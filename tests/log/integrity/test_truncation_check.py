@@ -12,7 +12,7 @@ from everloop.log.integrity.verify import Damage, verify_log
 from everloop.log.maintenance.backup import make_backup
 from everloop.log.transfer.restore import restore_log
 from everloop.log.write.append import TransactionContext
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 NEVER = BackupPlan(every_events=0, every_minutes=0)
 
@@ -23,9 +23,9 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def log_with_backups(stage: DeterministicWorld, path: Path) -> Generator[Log]:
+def log_with_backups(stage: DeterministicPorts, path: Path) -> Generator[Log]:
     """A log with backups, without a view."""
-    log = open_log(path, world=stage.world, backups=NEVER)
+    log = open_log(path, ports=stage.ports, backups=NEVER)
     say(log, "a", "b", "c")
     yield log
     log.close()
@@ -66,7 +66,7 @@ def test_control_without_other_evidence_a_truncated_log_verifies(
 
 @pytest.mark.promise("P-LOG-14")
 def test_missing_records_are_found_by_a_view_folded_from_them(
-    stage: DeterministicWorld, path: Path
+    stage: DeterministicPorts, path: Path
 ) -> None:
     log = stage.open(path, [Sayings()])
     say(log, "a", "b", "c")
@@ -77,7 +77,7 @@ def test_missing_records_are_found_by_a_view_folded_from_them(
 
 @pytest.mark.promise("P-LOG-14")
 def test_missing_records_are_found_by_a_snapshot_folded_from_them(
-    stage: DeterministicWorld, path: Path
+    stage: DeterministicPorts, path: Path
 ) -> None:
     def say_more(desk: TransactionContext) -> list[Draft]:
         desk.state(WORDS, "s")
@@ -93,7 +93,7 @@ def test_missing_records_are_found_by_a_snapshot_folded_from_them(
 
 @pytest.mark.promise("P-LOG-14")
 def test_missing_records_are_found_by_a_backup_that_contains_them(
-    log_with_backups: Log, stage: DeterministicWorld, path: Path
+    log_with_backups: Log, stage: DeterministicPorts, path: Path
 ) -> None:
     make_backup(log_with_backups.file, path.parent / "backups", stage.clock.now())
     assert verify_log(log_with_backups).ok
@@ -102,7 +102,7 @@ def test_missing_records_are_found_by_a_backup_that_contains_them(
 
 
 def test_a_rewritten_history_is_found_by_a_backup(
-    log_with_backups: Log, stage: DeterministicWorld, path: Path
+    log_with_backups: Log, stage: DeterministicPorts, path: Path
 ) -> None:
     make_backup(log_with_backups.file, path.parent / "backups", stage.clock.now())
     drop_newest(path)
@@ -114,7 +114,7 @@ def test_a_rewritten_history_is_found_by_a_backup(
 
 
 def test_a_damaged_backup_is_ignored_by_verify(
-    log_with_backups: Log, stage: DeterministicWorld, path: Path
+    log_with_backups: Log, stage: DeterministicPorts, path: Path
 ) -> None:
     copy = make_backup(log_with_backups.file, path.parent / "backups", stage.clock.now())
     copy.write_bytes(b"this is no database" * 100)
@@ -122,10 +122,10 @@ def test_a_damaged_backup_is_ignored_by_verify(
 
 
 def test_backups_from_before_a_restore_are_ignored_by_verify(
-    stage: DeterministicWorld, path: Path
+    stage: DeterministicPorts, path: Path
 ) -> None:
     def reopened(act: Callable[[Log], object]) -> tuple[Damage, ...]:
-        log = open_log(path, world=stage.world, backups=BackupPlan())
+        log = open_log(path, ports=stage.ports, backups=BackupPlan())
         act(log)
         found = verify_log(log).damage
         log.close()
@@ -135,7 +135,7 @@ def test_backups_from_before_a_restore_are_ignored_by_verify(
     reopened(lambda log: say(log, "a"))  # closing makes the first backup
     (first,) = (path.parent / "backups").glob("everloop-*.db")
     reopened(lambda log: say(log, "b", "c"))
-    restore_log(first, path, stage.world)
+    restore_log(first, path, stage.ports)
     stage.clock.tick(minutes=1)
     assert (
         reopened(lambda log: say(log, "another b")) == ()

@@ -10,7 +10,7 @@ from everloop.errors import Conflict
 from everloop.log import BackupPlan, Draft, Log, open_log
 from everloop.log.maintenance.backup import BackupRotation, list_backups
 from everloop.log.opening import node_backup_folder
-from everloop.testing.deterministic import DeterministicWorld, ManualClock
+from everloop.testing.deterministic import DeterministicPorts, ManualClock
 
 
 class Meanwhile(BackupRotation):
@@ -34,9 +34,9 @@ def derive(log: Log) -> int:
     return log.append("s", words, actor="user").position
 
 
-def backup_texts(copy: Path, stage: DeterministicWorld) -> list[str]:
+def backup_texts(copy: Path, stage: DeterministicPorts) -> list[str]:
     """The texts in a backup."""
-    log = open_log(copy, world=stage.world)
+    log = open_log(copy, ports=stage.ports)
     try:
         return said(log)
     finally:
@@ -44,7 +44,7 @@ def backup_texts(copy: Path, stage: DeterministicWorld) -> list[str]:
 
 
 def test_facts_derived_during_the_backup_are_in_a_second_backup(
-    log: Log, stage: DeterministicWorld, tmp_path: Path
+    log: Log, stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     say(log, "first")
     log.backups = Meanwhile(log, tmp_path / "kept", [log])
@@ -64,7 +64,7 @@ def test_a_purge_erases_nothing_if_backups_cannot_catch_up(log: Log, tmp_path: P
 
 
 def test_appends_continue_while_the_backup_is_made(
-    nodes: Nodes, stage: DeterministicWorld, tmp_path: Path
+    nodes: Nodes, stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     a, b = nodes.open("a"), nodes.open("b")
     say(a, "first")
@@ -77,7 +77,7 @@ def test_appends_continue_while_the_backup_is_made(
 
 
 def test_recent_appends_of_another_node_are_in_the_backup(
-    nodes: Nodes, stage: DeterministicWorld, tmp_path: Path
+    nodes: Nodes, stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     a, b = nodes.open("a"), nodes.open("b")
     say(a, "first")

@@ -18,7 +18,7 @@ from everloop.log.maintenance.backup import list_backups, make_backup, restore_b
 from everloop.log.transfer.archive import export_jsonl, import_jsonl
 from everloop.log.transfer.move import move_log
 from everloop.log.transfer.restore import restore_log
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_an_edited_or_missing_row_is_found_and_named(
 @pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.gz"])
 @pytest.mark.promise("P-LOG-16")
 def test_importing_an_archive_gives_an_equal_log(
-    old: Log, stage: DeterministicWorld, tmp_path: Path, name: str
+    old: Log, stage: DeterministicPorts, tmp_path: Path, name: str
 ) -> None:
     assert export_jsonl(old, tmp_path / name) == old.head
     copy = stage.open(tmp_path / "copy.db")
@@ -86,7 +86,7 @@ HURTS: list[tuple[Callable[[Lines], Lines], str]] = [
 @pytest.mark.parametrize(("hurt", "line"), HURTS)
 @pytest.mark.promise("P-LOG-16")
 def test_a_damaged_archive_is_refused_and_nothing_is_imported(
-    old: Log, stage: DeterministicWorld, tmp_path: Path, hurt: Callable[[Lines], Lines], line: str
+    old: Log, stage: DeterministicPorts, tmp_path: Path, hurt: Callable[[Lines], Lines], line: str
 ) -> None:
     export_jsonl(old, tmp_path / "log.jsonl")
     lines = (tmp_path / "log.jsonl").read_bytes().splitlines(keepends=True)
@@ -114,7 +114,7 @@ def _flipped(data: bytes, at: int) -> bytes:
 
 @pytest.mark.parametrize("hurt", COMPRESSED_HURTS)
 def test_a_damaged_compressed_archive_is_refused(
-    old: Log, stage: DeterministicWorld, tmp_path: Path, hurt: Callable[[bytes], bytes]
+    old: Log, stage: DeterministicPorts, tmp_path: Path, hurt: Callable[[bytes], bytes]
 ) -> None:
     archive = tmp_path / "log.jsonl.gz"
     export_jsonl(old, archive)
@@ -160,7 +160,7 @@ def _written(path: Path, content: bytes) -> Path:
 
 
 def test_an_archive_is_not_mixed_into_another_log(
-    old: Log, stage: DeterministicWorld, tmp_path: Path
+    old: Log, stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     export_jsonl(old, tmp_path / "log.jsonl")
     other = stage.open(tmp_path / "other.db")
@@ -172,7 +172,7 @@ def test_an_archive_is_not_mixed_into_another_log(
 
 @pytest.mark.promise("P-LOG-16")
 def test_an_interrupted_move_continues_where_it_stopped(
-    old: Log, stage: DeterministicWorld, tmp_path: Path
+    old: Log, stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     target = stage.open(tmp_path / "target.db")
     target.append_records([record for record in old.records() if record.position <= 4])
@@ -190,7 +190,7 @@ def test_rebuilding_an_unknown_view_lists_the_known_ones(log: Log) -> None:
 
 @pytest.mark.promise("P-LOG-17")
 def test_a_backup_of_a_log_in_use_is_complete(
-    old: Log, stage: DeterministicWorld, tmp_path: Path
+    old: Log, stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     copy = make_backup(old.file, tmp_path / "copies", stage.clock.now())
     head = old.head
@@ -205,7 +205,7 @@ def test_a_backup_of_a_log_in_use_is_complete(
 
 
 def test_a_restore_replaces_the_log_by_the_backup(
-    old: Log, stage: DeterministicWorld, tmp_path: Path
+    old: Log, stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     copy = make_backup(old.file, tmp_path / "copies", stage.clock.now())
     head = old.head
@@ -219,11 +219,11 @@ def test_a_restore_replaces_the_log_by_the_backup(
 
 
 def test_backups_are_made_when_due_and_the_oldest_are_deleted(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     plan = BackupPlan(every_events=100, every_minutes=60, kept=2)
     for _ in range(4):
-        log = open_log(tmp_path / "everloop.db", world=stage.world, backups=plan)
+        log = open_log(tmp_path / "everloop.db", ports=stage.ports, backups=plan)
         log.append("s", [Said("x")] * 150, actor="user")
         log.close()
         stage.clock.tick(seconds=1)
@@ -231,13 +231,13 @@ def test_backups_are_made_when_due_and_the_oldest_are_deleted(
 
 
 def test_a_timed_backup_is_made_only_after_changes(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     plan = BackupPlan(every_events=1, every_minutes=60, kept=9)
     quiet = BackupPlan(every_events=0, every_minutes=60, kept=9)
 
     def open_and_close(how: BackupPlan, count: int) -> int:
-        log = open_log(tmp_path / "everloop.db", world=stage.world, backups=how)
+        log = open_log(tmp_path / "everloop.db", ports=stage.ports, backups=how)
         if count:
             log.append("s", [Said("x")] * count, actor="user")
         log.close()
@@ -251,12 +251,12 @@ def test_a_timed_backup_is_made_only_after_changes(
 
 
 def test_backups_continue_after_an_older_one_was_restored(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     path, folder = tmp_path / "everloop.db", tmp_path / "backups"
 
     def say_and_close(count: int) -> None:
-        log = open_log(path, world=stage.world, backups=BackupPlan())
+        log = open_log(path, ports=stage.ports, backups=BackupPlan())
         log.append("s", [Said("x")] * count, actor="user")
         log.close()
         stage.clock.tick(days=2)
@@ -264,16 +264,16 @@ def test_backups_continue_after_an_older_one_was_restored(
     say_and_close(1)
     say_and_close(4)
     oldest = list_backups(folder)[-1]
-    restore_log(oldest.path, path, stage.world)
+    restore_log(oldest.path, path, stage.ports)
     stage.clock.tick(minutes=1)
     say_and_close(1)
     assert list_backups(folder)[0].head == 2, "the log that was replaced had gone further"
 
 
 def test_a_backup_folder_that_cannot_be_written_is_reported_until_it_can(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
-    log = open_log(tmp_path / "everloop.db", world=stage.world, backups=BackupPlan(every_events=1))
+    log = open_log(tmp_path / "everloop.db", ports=stage.ports, backups=BackupPlan(every_events=1))
     folder = tmp_path / "backups"
     folder.write_text("in the way")
     log.append("s", [Said("x")] * 9, actor="user")
@@ -291,17 +291,17 @@ def test_a_backup_folder_that_cannot_be_written_is_reported_until_it_can(
 
 
 @pytest.mark.promise("P-LOG-17")
-def test_there_is_a_backup_before_every_purge(stage: DeterministicWorld, tmp_path: Path) -> None:
-    log = open_log(tmp_path / "everloop.db", world=stage.world, backups=BackupPlan())
+def test_there_is_a_backup_before_every_purge(stage: DeterministicPorts, tmp_path: Path) -> None:
+    log = open_log(tmp_path / "everloop.db", ports=stage.ports, backups=BackupPlan())
     log.append("s", [Said("secret")], actor="user")
     log.purge([1], reason="", actor="user")
     assert [copy.head for copy in list_backups(tmp_path / "backups")] == [1]
     log.close()
 
 
-def test_there_is_a_backup_before_every_import(stage: DeterministicWorld, tmp_path: Path) -> None:
+def test_there_is_a_backup_before_every_import(stage: DeterministicPorts, tmp_path: Path) -> None:
     plan = BackupPlan(every_events=0, every_minutes=0)
-    log = open_log(tmp_path / "everloop.db", world=stage.world, backups=plan)
+    log = open_log(tmp_path / "everloop.db", ports=stage.ports, backups=plan)
     archive = tmp_path / "log.jsonl"
     log.append("s", [Said("here")], actor="user")
     export_jsonl(log, archive)

@@ -15,7 +15,7 @@ import msgspec
 import psycopg
 from tests.log.samples import Said, Sayings, Tally
 
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.errors import EverloopError, Unavailable
 from everloop.log import Limits, Log, open_log
 from everloop.log.integrity.verify import verify_log
@@ -39,7 +39,7 @@ class Place(msgspec.Struct, frozen=True):
             self.copy(name),
             [Sayings(), Tally()],
             tenant=self.tenant,
-            world=system_world(bounds.lock_wait_s)._replace(vfs=vfs),
+            ports=system_ports(bounds.lock_wait_s)._replace(vfs=vfs),
             limits=bounds,
         )
 
@@ -183,7 +183,7 @@ def own_until_killed(place: Place, name: str, what: str) -> None:
 
 def own_file_until_killed(path: Path, name: str, what: str) -> None:
     """The same, with a log in a file."""
-    _own(open_log(path, world=system_world(10)), name, what)
+    _own(open_log(path, ports=system_ports(10)), name, what)
 
 
 def _own(log: Log, name: str, what: str) -> None:

@@ -21,7 +21,7 @@ from tests.log.postgres.nodes import (
 )
 from tests.log.postgres.proxy import Fault, proxy_before
 
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.errors import Invalid, Unavailable
 from everloop.log import Limits
 from everloop.log.postgres.sequencer import open_postgres_log
@@ -216,4 +216,4 @@ def test_a_user_who_cannot_create_tables_gets_a_clear_error(
 
 def test_an_invalid_address_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Invalid, match="is not valid"):
-        open_postgres_log("postgresql://[bad", tmp_path / "a.db", world=system_world(0.1))
+        open_postgres_log("postgresql://[bad", tmp_path / "a.db", ports=system_ports(0.1))

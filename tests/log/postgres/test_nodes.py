@@ -21,7 +21,7 @@ from everloop.log import Draft, Log
 from everloop.log.postgres.schema import MIGRATIONS
 from everloop.log.transfer.move import move_log
 from everloop.log.write.append import TransactionContext
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.postgres import PostgresServer
 
 
@@ -191,7 +191,7 @@ def test_two_processes_on_one_machine_may_share_a_copy(nodes: Nodes) -> None:
 
 @pytest.mark.promise("P-LOG-16")
 def test_a_log_moves_into_postgresql_and_back_with_equal_digests(
-    nodes: Nodes, stage: DeterministicWorld, tmp_path: Path
+    nodes: Nodes, stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     source, target = stage.open(tmp_path / "source.db"), nodes.open("a")
     source.append("s", [Said(str(number)) for number in range(300)], actor="user")

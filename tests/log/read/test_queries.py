@@ -16,15 +16,15 @@ from everloop.log.read.queries import (
     NewestFacts,
     ViewList,
 )
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 T = TypeVar("T")
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Generator[Log]:
-    """An empty log in a deterministic world."""
-    opened = DeterministicWorld().open(tmp_path / "log.db")
+    """An empty log with deterministic ports."""
+    opened = DeterministicPorts().open(tmp_path / "log.db")
     yield opened
     opened.close()
 

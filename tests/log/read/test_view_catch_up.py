@@ -10,11 +10,11 @@ from tests.log.samples import Said, Sayings
 from everloop.log import Log
 from everloop.log.read.lineage import Lineage
 from everloop.log.read.queries import ViewList, ViewStatus
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 
 @pytest.fixture
-def log_with_view(stage: DeterministicWorld, tmp_path: Path) -> Generator[Log]:
+def log_with_view(stage: DeterministicPorts, tmp_path: Path) -> Generator[Log]:
     """A log with a view."""
     log = stage.open(tmp_path / "shared.db", [Sayings()])
     yield log
@@ -23,7 +23,7 @@ def log_with_view(stage: DeterministicWorld, tmp_path: Path) -> Generator[Log]:
 
 @pytest.fixture
 def log_without_view(
-    log_with_view: Log, stage: DeterministicWorld, tmp_path: Path
+    log_with_view: Log, stage: DeterministicPorts, tmp_path: Path
 ) -> Generator[Log]:
     """The same file, opened without the view."""
     assert log_with_view.head == 0
@@ -55,7 +55,7 @@ def test_appends_of_a_writer_without_the_view_are_folded_by_the_next_process_tha
 
 
 def test_a_writer_without_the_view_notices_that_another_has_folded_it_meanwhile(
-    log_with_view: Log, log_without_view: Log, stage: DeterministicWorld, tmp_path: Path
+    log_with_view: Log, log_without_view: Log, stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     _say(log_without_view, "a")
     assert _sayings(log_with_view) == ["a"]  # it folds, and appends nothing
@@ -80,7 +80,7 @@ def test_an_up_to_date_view_is_at_the_head_of_the_log(
 
 
 def test_a_build_that_rebuilds_the_lineage_view_still_knows_the_branches(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     path = tmp_path / "shared.db"
     log = stage.open(path)

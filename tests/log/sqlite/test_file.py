@@ -10,7 +10,7 @@ import apsw
 import pytest
 from tests.log.samples import Said
 
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.app import Engine
 from everloop.errors import EverloopError, NotFound, Unavailable
 from everloop.log import Log, open_log, visible
@@ -67,7 +67,7 @@ def replace_file(log: Log) -> None:
 
 @pytest.mark.usefixtures("quick_switches")
 def test_a_replaced_file_is_never_mixed_with_the_old_one(tmp_path: Path) -> None:
-    log = open_log(tmp_path / "copy.db", world=system_world(60))
+    log = open_log(tmp_path / "copy.db", ports=system_ports(60))
     with readers(log, 2) as errors:
         for number in range(ROUNDS):
             replace_file(log)
@@ -80,7 +80,7 @@ def test_a_replaced_file_is_never_mixed_with_the_old_one(tmp_path: Path) -> None
 
 def test_cached_file_state_is_valid_until_somebody_writes(tmp_path: Path) -> None:
     path = tmp_path / "everloop.db"
-    log, other = (open_log(path, world=system_world(1)) for _ in range(2))
+    log, other = (open_log(path, ports=system_ports(1)) for _ in range(2))
     first = log.append("thread:home", [Said("one")], actor="user")
     with log.reading() as reader:
         state = reader.state
@@ -96,7 +96,7 @@ def test_cached_file_state_is_valid_until_somebody_writes(tmp_path: Path) -> Non
 
 
 def test_a_reader_begins_with_one_query_if_nothing_changed(tmp_path: Path) -> None:
-    log = open_log(tmp_path / "everloop.db", world=system_world(1))
+    log = open_log(tmp_path / "everloop.db", ports=system_ports(1))
     log.append("thread:home", [Said("one")], actor="user")
     asked: list[str] = []
 
@@ -114,7 +114,7 @@ def test_a_reader_begins_with_one_query_if_nothing_changed(tmp_path: Path) -> No
 
 def test_a_reused_reader_sees_a_retraction_by_another_writer(tmp_path: Path) -> None:
     path = tmp_path / "everloop.db"
-    log, other = (open_log(path, world=system_world(1)) for _ in range(2))
+    log, other = (open_log(path, ports=system_ports(1)) for _ in range(2))
     said = log.append("thread:home", [Said("one")], actor="user")
     counted = f"SELECT count(*) FROM log WHERE stream = 'thread:home' AND {visible('log')}"  # noqa: S608 - our own condition
     for expected in (1, 0):
@@ -127,7 +127,7 @@ def test_a_reused_reader_sees_a_retraction_by_another_writer(tmp_path: Path) -> 
 
 
 def test_a_reader_that_fails_while_it_begins_returns_to_the_pool(tmp_path: Path) -> None:
-    log = open_log(tmp_path / "everloop.db", world=system_world(1))
+    log = open_log(tmp_path / "everloop.db", ports=system_ports(1))
     for _ in range(3):
         with pytest.raises(NotFound), log.reading(branch="nowhere"):
             pass

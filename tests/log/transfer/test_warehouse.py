@@ -8,13 +8,13 @@ import pytest
 from everloop.log import Draft, Log
 from everloop.log.model.facts import NoteWritten
 from everloop.log.transfer.warehouse import SinkLimits, next_batch, purged_positions_before
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Generator[Log]:
     """Four notes, the last derived from the first; then the first is purged."""
-    opened = DeterministicWorld().open(tmp_path / "log.db")
+    opened = DeterministicPorts().open(tmp_path / "log.db")
     opened.append("notes", [NoteWritten("x" * 100) for _ in range(3)], actor="user")
     opened.append("notes", [Draft(NoteWritten("y"), (1,))], actor="user")
     opened.purge([1], reason="privacy", actor="user")

@@ -22,7 +22,7 @@ from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.log.integrity.verify import verify_log
 from everloop.log.model.facts import STREAM, BranchForked, BranchStood, Purged, Retracted
 from everloop.log.write.append import WAITING_MAX, AppendRequest, TransactionContext
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 STREAMS = ("a", "b", "tree", "tree:c")
 UNWANTED, UNHEARD = "unwanted", "unheard"
@@ -186,7 +186,7 @@ def outcome_of(
     path: Path, before: Sequence[Make], batch: Sequence[Make], *, together: bool
 ) -> tuple[Any, ...]:
     """The result of appends: each receipt or error, the records and the views, all audited."""
-    log = DeterministicWorld().open(
+    log = DeterministicPorts().open(
         path, [Sayings(), Tally(), Choosy()], limits=Limits(snapshot_every=2)
     )
     carry_out(log, before, together=False)
@@ -228,7 +228,7 @@ def shown(log: Log) -> list[Any]:
 
 
 def test_a_view_that_refuses_one_fact_fails_that_append_alone(tmp_path: Path) -> None:
-    opened = DeterministicWorld().open(tmp_path / "choosy.db", [Choosy()])
+    opened = DeterministicPorts().open(tmp_path / "choosy.db", [Choosy()])
     for unwanted in (UNWANTED, UNHEARD):
         texts = ("a", unwanted, "b")
         reading = count_up_choosy("last")

@@ -8,7 +8,7 @@ from tests.log.samples import Said
 
 from everloop.log import Draft, Event, Log, event
 from everloop.log.integrity.verify import verify_log
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 
 @event("sample.reworded")
@@ -56,7 +56,7 @@ def test_a_draft_can_be_derived_only_from_an_earlier_draft(log: Log, place: int)
 
 
 def test_the_digest_covers_sources_in_the_same_append(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     log = stage.open(tmp_path / "everloop.db")
     log.append("s", [Draft(Said("a")), Draft(Said("b"), beside=(0,))], actor="user")

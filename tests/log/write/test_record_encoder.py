@@ -12,7 +12,7 @@ from everloop.log import Draft, Event, Log
 from everloop.log.integrity.verify import verify_log
 from everloop.log.model.limits import Limits
 from everloop.log.model.record import Record, expected_digest
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 MIXED: list[Event] = [Said("a"), Said("b"), Counted(1), Said("ü\n"), Counted(2.5), Counted(3)]
 
@@ -23,7 +23,7 @@ def record_content(record: Record) -> tuple[object, ...]:
 
 
 def test_many_events_are_encoded_to_the_same_rows_as_one_at_a_time(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     together, apart = stage.open(tmp_path / "together.db"), stage.open(tmp_path / "apart.db")
     together.append("s", MIXED, actor="user")
@@ -76,7 +76,7 @@ def test_an_undeclared_event_among_many_is_named(log: Log) -> None:
 
 @pytest.mark.parametrize("events", [[Counted(1), Said("x" * 99)], [Said("x" * 99)]])
 def test_an_event_that_is_too_large_is_named(
-    stage: DeterministicWorld, tmp_path: Path, events: list[Event]
+    stage: DeterministicPorts, tmp_path: Path, events: list[Event]
 ) -> None:
     log = stage.open(tmp_path / "small.db", limits=Limits(event_bytes_max=50))
     with pytest.raises(Invalid, match=r"sample\.said is larger than 50 bytes"):
@@ -94,7 +94,7 @@ def test_each_of_many_records_keeps_its_own_sources(log: Log) -> None:
 
 
 def test_a_stream_continues_on_the_branch_to_which_any_writer_switched_its_tree(
-    stage: DeterministicWorld, tmp_path: Path
+    stage: DeterministicPorts, tmp_path: Path
 ) -> None:
     here, there = stage.open(tmp_path / "everloop.db"), stage.open(tmp_path / "everloop.db")
     here.append("s", [Said("a")], actor="user")

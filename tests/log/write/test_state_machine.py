@@ -26,7 +26,7 @@ from everloop.log import Draft, Limits, Log
 from everloop.log.integrity.rebuild import rebuild_projections
 from everloop.log.integrity.verify import verify_log
 from everloop.log.write.append import TransactionContext
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.testing.postgres import PostgresServer
 
 STREAMS = ("a", "b", "tree", "tree:c")
@@ -39,7 +39,7 @@ class LogMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="everloop-machine-", dir=scratch_place()))
-        self.stage = DeterministicWorld()
+        self.stage = DeterministicPorts()
         self.naive = NaiveLog()
         self.requests: dict[str, tuple[str, str, int]] = {}
         self.log = self.open()

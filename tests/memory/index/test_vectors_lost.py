@@ -111,7 +111,7 @@ def test_items_recorded_after_a_restore_are_embedded_without_a_search(
     diary.say("lost", "A fox came to the fence.")
     assert diary.keeper.embed_missing() == 5
     assert diary.keeper.recall("user", SearchQuery("fox")).hits
-    restore_log(backup, diary.log.file.path, diary.stage.world)
+    restore_log(backup, diary.log.file.path, diary.stage.ports)
     diary.say("new", "The well in the yard ran dry.")
     assert diary.keeper.embed_missing() == 1
     diary.say("newer", "A heron stood at the pond.")

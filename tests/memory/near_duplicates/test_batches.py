@@ -39,7 +39,7 @@ from everloop.memory.projections.items import ItemTable
 from everloop.memory.settings import MemorySettings
 from everloop.memory.text.passages import PASSAGES_MAX
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 
 ITEMS = ("one", "two", "three")
 LONG = "A long story about a garden that is told in many words. " * 60
@@ -95,9 +95,9 @@ def test_a_batch_that_closes_groups_gives_the_same_index(tmp_path: Path) -> None
 
 
 def open_engine(folder: Path) -> Engine:
-    """An engine without vectors, in a deterministic world."""
+    """An engine without vectors, with deterministic ports."""
     settings = Settings(home=str(folder), memory=MemorySettings(embedder="none"))
-    return Engine.open(folder / "everloop.db", settings=settings, world=DeterministicWorld().world)
+    return Engine.open(folder / "everloop.db", settings=settings, ports=DeterministicPorts().ports)
 
 
 def memory_after(folder: Path, batches: Sequence[Sequence[Command]]) -> list[Any]:

@@ -14,7 +14,7 @@ from everloop.memory.retrieval.results import SearchQuery
 from everloop.memory.settings import MemorySettings
 from everloop.memory.summaries.expiry import retire_expired
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.thread.background import ExpiryTask
 
 AGENT = Context(actor="agent:claude-code", session="s1")
@@ -24,13 +24,13 @@ STATUS, QUIET = SETTINGS.memory.status_days, SETTINGS.memory.quiet_days
 
 
 @pytest.fixture
-def stage() -> DeterministicWorld:
-    return DeterministicWorld()
+def stage() -> DeterministicPorts:
+    return DeterministicPorts()
 
 
 @pytest.fixture
-def engine(tmp_path: Path, stage: DeterministicWorld) -> Generator[Engine]:
-    with Engine.open(tmp_path, settings=SETTINGS, world=stage.world) as engine:
+def engine(tmp_path: Path, stage: DeterministicPorts) -> Generator[Engine]:
+    with Engine.open(tmp_path, settings=SETTINGS, ports=stage.ports) as engine:
         yield engine
 
 
@@ -100,7 +100,7 @@ def test_a_status_note_that_is_marked_as_lasting_does_not_expire(engine: Engine)
 
 
 def test_an_expired_status_note_ranks_below_valid_items(
-    engine: Engine, stage: DeterministicWorld
+    engine: Engine, stage: DeterministicPorts
 ) -> None:
     engine.memory.remember(RememberItem("old", NOTE), by=USER)
     stage.clock.tick(days=STATUS + 1)
@@ -109,7 +109,7 @@ def test_an_expired_status_note_ranks_below_valid_items(
 
 
 def test_an_expired_item_is_retired_after_the_quiet_days_and_can_be_opened(
-    engine: Engine, stage: DeterministicWorld
+    engine: Engine, stage: DeterministicPorts
 ) -> None:
     _noted(engine)
     stage.clock.tick(days=STATUS + QUIET, seconds=-1)
@@ -124,7 +124,7 @@ def test_an_expired_item_is_retired_after_the_quiet_days_and_can_be_opened(
 
 
 def test_an_item_that_was_mentioned_is_not_retired(
-    engine: Engine, stage: DeterministicWorld
+    engine: Engine, stage: DeterministicPorts
 ) -> None:
     _noted(engine)
     stage.clock.tick(days=STATUS + QUIET - 1)
@@ -136,7 +136,7 @@ def test_an_item_that_was_mentioned_is_not_retired(
 
 
 def test_items_that_a_user_wrote_pinned_rated_or_cites_are_not_retired(
-    engine: Engine, stage: DeterministicWorld
+    engine: Engine, stage: DeterministicPorts
 ) -> None:
     for name in ("pinned", "rated", "cited"):
         _noted(engine, name)
@@ -149,7 +149,7 @@ def test_items_that_a_user_wrote_pinned_rated_or_cites_are_not_retired(
 
 
 def test_expired_items_are_retired_in_the_background_once_a_day(
-    engine: Engine, stage: DeterministicWorld
+    engine: Engine, stage: DeterministicPorts
 ) -> None:
     _noted(engine)
     stage.clock.tick(days=STATUS + QUIET + 1)
@@ -168,7 +168,7 @@ def _noted(engine: Engine, name: str = "note") -> None:
         engine.memory.remember(RememberItem("fact", "The garden gate is green."), by=AGENT)
 
 
-def _swept(engine: Engine, stage: DeterministicWorld) -> list[str]:
+def _swept(engine: Engine, stage: DeterministicPorts) -> list[str]:
     return retire_expired(engine.log, engine, stage.clock.now(), QUIET)
 
 

@@ -32,7 +32,7 @@ from everloop.memory.summaries.staleness import (
 )
 from everloop.memory.summaries.zoom import zoom
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.thread.background import StaleSummariesTask
 
 WORDS_ALONE = Settings(memory=MemorySettings(embedder="none"))
@@ -465,7 +465,7 @@ def test_summaries_of_one_host_are_left_to_that_host(notes: Notebook) -> None:
 
 def test_lost_summaries_are_replaced_in_the_background(tmp_path: Path) -> None:
     names = ("ash", "birch", "cedar")
-    with Engine.open(tmp_path, settings=WORDS_ALONE, world=DeterministicWorld().world) as engine:
+    with Engine.open(tmp_path, settings=WORDS_ALONE, ports=DeterministicPorts().ports) as engine:
         for name in names:
             text = f"The {name} in the garden is tall, and the {name} needs water in June."
             engine.do(RememberItem(name, text, title=f"The {name}"), by=AGENT)

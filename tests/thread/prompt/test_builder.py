@@ -19,7 +19,7 @@ from everloop.memory.model.events import ContextAssembled, Ledger
 from everloop.memory.model.state import context_stream
 from everloop.ports import Image, Prompt, Text
 from everloop.services import Services
-from everloop.testing.deterministic import NEW_YEAR, DeterministicWorld
+from everloop.testing.deterministic import NEW_YEAR, DeterministicPorts
 from everloop.testing.model import ScriptedModel
 from everloop.thread.model.commands import (
     HOME,
@@ -173,8 +173,8 @@ def test_a_prompt_stays_within_its_budget_and_always_contains_the_question(
 
 def test_a_prompt_fits_the_context_window_that_its_model_tells(tmp_path: Path) -> None:
     model = SmallModel(["Yes."] * 9)
-    stage = DeterministicWorld()
-    with Engine.open(tmp_path, settings=PLAIN, world=stage.world) as engine:
+    stage = DeterministicPorts()
+    with Engine.open(tmp_path, settings=PLAIN, ports=stage.ports) as engine:
         running = Services(engine, PLAIN, FallbackModel([model]))
         running.talk.home_thread(USER)
         running.turns.start()

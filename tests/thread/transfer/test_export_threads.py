@@ -11,7 +11,7 @@ from tests.thread.transfer.test_import_threads import said, take
 
 from everloop.app import USER, Engine
 from everloop.errors import NotFound
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.thread.model.commands import HOME
 from everloop.thread.queries import threads as browsing
 from everloop.thread.transfer.export_threads import threads_to_export, to_jsonl, to_markdown
@@ -52,7 +52,7 @@ def test_exported_jsonl_imports_as_the_same_threads_messages_and_times(
     talking.ask("Beds?", thread=garden)
     take(talking.engine, write_list(tmp_path / "c.json", claude(1, "Old.", "Older.")))
     path = written(talking.engine, tmp_path)
-    with Engine.open(tmp_path / "there", settings=PLAIN, world=DeterministicWorld().world) as there:
+    with Engine.open(tmp_path / "there", settings=PLAIN, ports=DeterministicPorts().ports) as there:
         take(there, path)
         assert sorted(messages(there), key=str) == sorted(messages(talking.engine), key=str)
         again = written(there, tmp_path / "there")

@@ -13,7 +13,7 @@ from everloop.adapters.exports.open_export import open_export
 from everloop.adapters.files.store import FileStore
 from everloop.app import USER, Engine
 from everloop.log.model.event import decode
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.thread.model.commands import HOME
 from everloop.thread.model.events import MessageImported
 from everloop.thread.queries import threads
@@ -30,7 +30,7 @@ LIMITS = ImportLimits()
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Generator[Engine]:
-    with Engine.open(tmp_path / "home", settings=PLAIN, world=DeterministicWorld().world) as engine:
+    with Engine.open(tmp_path / "home", settings=PLAIN, ports=DeterministicPorts().ports) as engine:
         yield engine
 
 
@@ -206,7 +206,7 @@ def test_unpacked_exports_and_our_own_jsonl_bring_their_files_too(
         (thread,) = threads.list_threads(reader)
     lines = tmp_path / "again.jsonl"
     lines.write_bytes(b"".join(to_jsonl(engine.log, thread)))
-    with Engine.open(tmp_path / "other", settings=PLAIN, world=DeterministicWorld().world) as other:
+    with Engine.open(tmp_path / "other", settings=PLAIN, ports=DeterministicPorts().ports) as other:
         done = take(other, lines, store)
         assert (done.files, done.files_missing) == (1, 0)
         assert said(other)[0].attachments == said(engine)[0].attachments

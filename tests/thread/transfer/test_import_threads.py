@@ -17,7 +17,7 @@ from everloop.errors import Forbidden, Invalid
 from everloop.log import Context
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.retrieval.results import SearchQuery
-from everloop.testing.deterministic import DeterministicWorld, given
+from everloop.testing.deterministic import DeterministicPorts, given
 from everloop.thread.background import RememberMessagesTask
 from everloop.thread.model import commands as c
 from everloop.thread.model import events as e
@@ -34,7 +34,7 @@ TODAY = date(2026, 1, 1)
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Generator[Engine]:
-    with Engine.open(tmp_path / "home", settings=PLAIN, world=DeterministicWorld().world) as engine:
+    with Engine.open(tmp_path / "home", settings=PLAIN, ports=DeterministicPorts().ports) as engine:
         yield engine
 
 

@@ -18,17 +18,17 @@ from everloop.adapters.runners.command import CommandRunner
 from everloop.app import USER, Engine
 from everloop.inbox import AnswerRequest, RequestView
 from everloop.memory.settings import MemorySettings
-from everloop.ports import World
+from everloop.ports import SystemPorts
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.workers import (
     GitHubSettings,
     GitHubTask,
-    Machine,
     PushTask,
     RepositorySettings,
     Task,
     TaskScheduler,
+    WorkerMachine,
 )
 from everloop.workers.github.model.state import LINK, IssueLink, link_stream
 
@@ -70,19 +70,23 @@ def github_settings(fake: FakeGitHub, clone: Path, work: str = WORK, **more: Any
 class Flow:
     """Everything that a served process does, turn by turn."""
 
-    def __init__(self, home: Path, fake: FakeGitHub, chosen: GitHubSettings, world: World) -> None:
+    def __init__(
+        self, home: Path, fake: FakeGitHub, chosen: GitHubSettings, ports: SystemPorts
+    ) -> None:
         self.fake = fake
         self.settings = Settings(memory=MemorySettings(embedder="none"), github=chosen)
-        self.engine = Engine.open(home, settings=self.settings, world=world)
-        self.client = GitHubClient(chosen.api_url, lambda: chosen.token_key, world.clock)
+        self.engine = Engine.open(home, settings=self.settings, ports=ports)
+        self.client = GitHubClient(chosen.api_url, lambda: chosen.token_key, ports.clock)
         self.github = RestGitHub(self.client)
         engine, workers = self.engine, self.settings.workers
         processes = SupervisedProcesses(home / "workers")
-        machine = Machine((CommandRunner(),), processes, engine.workspaces, engine.task_folders)
-        self.scheduler = TaskScheduler(engine.log, engine, world.clock, machine, workers)
-        self.task = GitHubTask(engine.log, engine, world.clock, chosen, workers.limits, self.github)
+        machine = WorkerMachine(
+            (CommandRunner(),), processes, engine.workspaces, engine.task_folders
+        )
+        self.scheduler = TaskScheduler(engine.log, engine, ports.clock, machine, workers)
+        self.task = GitHubTask(engine.log, engine, ports.clock, chosen, workers.limits, self.github)
         publisher = GitPublisher(engine.workspaces, lambda: chosen.token_key, chosen.api_url)
-        self.pushes = PushTask(engine.log, engine, world.clock, chosen, publisher, processes.host)
+        self.pushes = PushTask(engine.log, engine, ports.clock, chosen, publisher, processes.host)
 
     def turn(self) -> None:
         """One turn of each."""
@@ -121,8 +125,8 @@ class SteppedFlow(Flow):
     """A flow whose clock goes on with each turn."""
 
     def __init__(self, home: Path, fake: FakeGitHub, chosen: GitHubSettings) -> None:
-        self.stage = DeterministicWorld()
-        super().__init__(home, fake, chosen, self.stage.world)
+        self.stage = DeterministicPorts()
+        super().__init__(home, fake, chosen, self.stage.ports)
 
     def until(self, reached: Callable[["SteppedFlow"], object], number: int = 12) -> IssueLink:
         """Turn until something holds for an issue and its task."""

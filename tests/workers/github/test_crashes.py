@@ -9,7 +9,7 @@ import pytest
 from tests.workers.github.fake_github import FakeGitHub, fake_github
 from tests.workers.github.flow import Flow, github_settings
 
-from everloop.adapters.system import SystemClock, system_world
+from everloop.adapters.system import SystemClock, system_ports
 from everloop.app import ENGINE, USER
 from everloop.ports import Clock
 from everloop.workers import TaskSpec, Workspace
@@ -43,8 +43,8 @@ class LaterClock:
 
 def later_flow(tmp_path: Path, fake: FakeGitHub, minutes: int) -> Flow:
     """The flow of a process that starts some minutes later."""
-    world = system_world(5.0)._replace(clock=LaterClock(minutes))
-    return Flow(tmp_path / "home", fake, github_settings(fake, tmp_path), world)
+    ports = system_ports(5.0)._replace(clock=LaterClock(minutes))
+    return Flow(tmp_path / "home", fake, github_settings(fake, tmp_path), ports)
 
 
 def prepare(tmp_path: Path, fake: FakeGitHub, kind: str) -> None:

@@ -21,7 +21,7 @@ from everloop.adapters.processes.task_folders import LocalTaskFolders
 from everloop.app import USER, Engine
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.workers import KubernetesSettings, Machine, Task, TaskScheduler, TaskSpec
+from everloop.workers import KubernetesSettings, Task, TaskScheduler, TaskSpec, WorkerMachine
 
 WAIT_S = 60.0
 
@@ -32,9 +32,9 @@ def _scheduler(
     """The scheduler of Jobs of one node, with a folder of its own."""
     jobs = KubernetesJobs(folder, chosen)
     folders = LocalTaskFolders(folder.parent, folder.name)
-    machine = Machine((KubernetesRunner(chosen),), jobs, PodWorkspaces(), folders)
+    machine = WorkerMachine((KubernetesRunner(chosen),), jobs, PodWorkspaces(), folders)
     settings = Settings(memory=MemorySettings(embedder="none")).workers
-    return TaskScheduler(engine.log, engine, engine.world.clock, machine, settings), jobs
+    return TaskScheduler(engine.log, engine, engine.ports.clock, machine, settings), jobs
 
 
 class Node:

@@ -8,7 +8,7 @@ import pytest
 from everloop.app import USER, Engine
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.thread.model.commands import SendMessage
 from everloop.thread.service import ThreadService
 from everloop.workers import TaskSpec, Workspace
@@ -22,7 +22,7 @@ SPEC = TaskSpec(
 @pytest.fixture
 def engine(tmp_path: Path) -> Generator[Engine]:
     settings = Settings(memory=MemorySettings(embedder="none"))
-    with Engine.open(tmp_path, settings=settings, world=DeterministicWorld().world) as one:
+    with Engine.open(tmp_path, settings=settings, ports=DeterministicPorts().ports) as one:
         yield one
 
 

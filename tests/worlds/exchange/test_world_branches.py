@@ -19,7 +19,7 @@ from tests.worlds.stage import RULES, whole
 from everloop.app import USER, Engine
 from everloop.errors import Forbidden, Invalid, NotFound
 from everloop.log import Command, Context, DecisionContext, Draft, Receipt
-from everloop.testing.deterministic import DeterministicWorld
+from everloop.testing.deterministic import DeterministicPorts
 from everloop.worlds import (
     NARRATOR,
     CompleteEvent,
@@ -138,7 +138,7 @@ class Teller:
 
 @contextmanager
 def other_home(folder: Path) -> Generator[Engine]:
-    with Engine.open(folder, settings=RULES, world=DeterministicWorld().world) as engine:
+    with Engine.open(folder, settings=RULES, ports=DeterministicPorts().ports) as engine:
         yield engine
 
 
@@ -309,7 +309,7 @@ class Interrupted(Exception):
 def _import_a_part(engine: Engine, folder: Path, content: bytes, records: int) -> None:
     """Begin an import whose process ends after so many records."""
     stop_at = engine.log.head + records
-    clock = DeterministicWorld().world.clock
+    clock = DeterministicPorts().ports.clock
     ports = ExchangePorts(engine.log, MortalBus(engine, stop_at), engine.files, clock)
     service = ExchangeService(ports, ExchangeLimits())
     (folder / "world.json").write_bytes(content)

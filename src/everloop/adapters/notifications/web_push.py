@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from everloop.notifications import Message, Outcome, Subscription
+from everloop.notifications import Notification, Outcome, Subscription
 
 KEY_FILE = "push.key"
 OWNER_ONLY = 0o600
@@ -48,7 +48,7 @@ class WebPush:
         point: bytes = self._load().public_key.public_bytes(*kind)
         return base64.urlsafe_b64encode(point).rstrip(b"=").decode()
 
-    def send(self, to: Subscription, message: Message) -> Outcome:
+    def send(self, to: Subscription, message: Notification) -> Outcome:
         """Encrypt a message and hand it to the device's push service."""
         if not _is_installed():
             return Outcome("failed", 0, MISSING)

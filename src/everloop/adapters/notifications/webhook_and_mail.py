@@ -8,7 +8,7 @@ import urllib.request
 from email.message import EmailMessage
 from http.client import HTTPException
 
-from everloop.notifications import Message, NotificationSettings, Outcome
+from everloop.notifications import Notification, NotificationSettings, Outcome
 
 TIMEOUT_S = 15
 
@@ -19,7 +19,7 @@ class HttpWebhook:
     def __init__(self, address: str) -> None:
         self._address = address
 
-    def post(self, message: Message) -> Outcome:
+    def post(self, message: Notification) -> Outcome:
         """Post a message; redirects are not followed."""
         body = {"title": message.title, "path": message.path, "kind": message.kind}
         try:

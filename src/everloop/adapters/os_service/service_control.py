@@ -18,14 +18,14 @@ LABEL: Final = "dev.everloop.serve"
 TIMEOUT_S: Final = 60.0
 
 
-class Ran(msgspec.Struct, frozen=True):
+class ProgramResult(msgspec.Struct, frozen=True):
     """How a program ended, and what it printed."""
 
     code: int
     out: str
 
 
-Run = Callable[[Sequence[str]], Ran]
+Run = Callable[[Sequence[str]], ProgramResult]
 
 
 class ServiceState(msgspec.Struct, frozen=True):
@@ -169,7 +169,7 @@ def service_manager(
     )
 
 
-def run_program(words: Sequence[str]) -> Ran:
+def run_program(words: Sequence[str]) -> ProgramResult:
     """Run a program of the operating system to its end.
 
     Raises:
@@ -181,7 +181,7 @@ def run_program(words: Sequence[str]) -> Ran:
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise Unavailable(f"{words[0]!r} cannot be run: {problem}") from problem
-    return Ran(done.returncode, done.stdout + done.stderr)
+    return ProgramResult(done.returncode, done.stdout + done.stderr)
 
 
 def show_output(words: Sequence[str]) -> int:
@@ -196,7 +196,7 @@ def show_output(words: Sequence[str]) -> int:
         raise Invalid(f"{words[0]!r} cannot be run: {problem.strerror}") from problem
 
 
-def _check(ran: Ran, command: str) -> None:
+def _check(ran: ProgramResult, command: str) -> None:
     if ran.code:
         said = ran.out.strip().splitlines()
         raise Unavailable(

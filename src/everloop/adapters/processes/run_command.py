@@ -12,7 +12,7 @@ LINE_BYTES_MAX = 65_536
 KILLED = 128  # shells add the signal's number to it
 
 
-class Ran(NamedTuple):
+class CommandResult(NamedTuple):
     """How a command ended, and the digest of all that it printed."""
 
     command: str
@@ -20,7 +20,7 @@ class Ran(NamedTuple):
     output_digest: str
 
 
-def run_command(command: Sequence[str], show: Callable[[str], None]) -> Ran:
+def run_command(command: Sequence[str], show: Callable[[str], None]) -> CommandResult:
     """Run a command to its end; what it prints is shown line by line.
 
     Raises:
@@ -44,4 +44,6 @@ def run_command(command: Sequence[str], show: Callable[[str], None]) -> Ran:
             hint="Name a program and its arguments after `--`.",
         ) from problem
     code = process.returncode
-    return Ran(shlex.join(command), code if code >= 0 else KILLED - code, digest.hexdigest())
+    return CommandResult(
+        shlex.join(command), code if code >= 0 else KILLED - code, digest.hexdigest()
+    )

@@ -14,14 +14,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from everloop.adapters import system_world
+from everloop.adapters import system_ports
 from everloop.app import Engine
 from everloop.errors import Invalid, Rejected, Unavailable
 from everloop.interfaces.cli.output.json_document import encode_document
 from everloop.interfaces.cli.output.screen import Screen
 from everloop.interfaces.cli.output.stale_copy import draw_stale_copy_warning
 from everloop.interfaces.cli.streams import Streams
-from everloop.ports import Progress, World
+from everloop.ports import Progress, SystemPorts
 from everloop.settings import (
     HOME_VARIABLES,
     Settings,
@@ -72,9 +72,9 @@ class Session:
         return program_search_path(self._environment)
 
     @cached_property
-    def world(self) -> World:
+    def ports(self) -> SystemPorts:
         """Clock, ids and randomness of this machine."""
-        return system_world(self.settings.log.lock_wait_s)
+        return system_ports(self.settings.log.lock_wait_s)
 
     @property
     def actor(self) -> str:
@@ -84,7 +84,7 @@ class Session:
     @property
     def now(self) -> datetime:
         """The current time."""
-        return self.world.clock.now()
+        return self.ports.clock.now()
 
     @cached_property
     def screen(self) -> Screen:
@@ -114,7 +114,7 @@ class Session:
 
     def open_engine(self) -> Engine:
         """Open the engine of this data home and tenant."""
-        return Engine.open(settings=self.settings, tenant=self.tenant, world=self.world)
+        return Engine.open(settings=self.settings, tenant=self.tenant, ports=self.ports)
 
     def open_for_reading(self) -> Engine:
         """Open the engine for reading, or a copy if the server is away or the disk read-only."""
@@ -122,7 +122,7 @@ class Session:
             return self.open_engine()
         except Unavailable as reason:
             engine = Engine.open_copy(
-                reason, settings=self.settings, tenant=self.tenant, world=self.world
+                reason, settings=self.settings, tenant=self.tenant, ports=self.ports
             )
             draw_stale_copy_warning(self.error_screen, engine.log, self.now)
             if engine.log.stale_replica is None:

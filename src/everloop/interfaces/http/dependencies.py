@@ -32,9 +32,9 @@ class Dependencies:
         self.running = running
         self.rules = rules
         self.broadcast = broadcast
-        world = running.engine.world
-        self.sign_in_limit = SignInRateLimit(world, running.settings.serve.tries_max)
-        self.challenges = PasskeyChallenges(world)
+        ports = running.engine.ports
+        self.sign_in_limit = SignInRateLimit(ports, running.settings.serve.tries_max)
+        self.challenges = PasskeyChallenges(ports)
 
     @property
     def engine(self) -> Engine:
@@ -47,12 +47,12 @@ class Dependencies:
 
     def by_ticket(self, cookie: str, ticket: str) -> Device | None:
         """The device with this cookie and a ticket made for it."""
-        now_us = self.engine.world.clock.now_us()
+        now_us = self.engine.ports.clock.now_us()
         return self._current(authenticate_ticket(self.engine.log, cookie, ticket, now_us))
 
     def ticket(self, device: Device, cookie: str) -> str:
         """A ticket for the links of a browser with this cookie; empty without one."""
-        return issue_ticket(device, cookie, self.engine.world.clock.now_us()) if cookie else ""
+        return issue_ticket(device, cookie, self.engine.ports.clock.now_us()) if cookie else ""
 
     def is_authorised(self, device_id: str) -> bool:
         """Whether a device is still authorised: neither revoked nor expired."""
@@ -62,7 +62,7 @@ class Dependencies:
     def is_expired(self, device: Device) -> bool:
         """Whether a device must pair again: it is too old, or paired while the clock was wrong."""
         lives_us = self.running.settings.serve.device_lives_days * DAY_S * 1_000_000
-        age_us = self.engine.world.clock.now_us() - device.since_us
+        age_us = self.engine.ports.clock.now_us() - device.since_us
         return not -CLOCK_TOLERANCE_US <= age_us <= lives_us
 
     def _current(self, device: Device | None) -> Device | None:

@@ -15,7 +15,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 TEXT = b"text/plain; version=0.0.4; charset=utf-8"
 
 
-class Finish(Protocol):
+class EndMeasurement(Protocol):
     """Ends the measurement of a request."""
 
     def __call__(self, method: str, route: str, status: int, /) -> None:
@@ -26,7 +26,7 @@ class Finish(Protocol):
 class ServerMetrics(Watcher, Protocol):
     """What measures requests and spans, and writes the metrics."""
 
-    def begin_request(self) -> Finish:
+    def begin_request(self) -> EndMeasurement:
         """Start measuring a request."""
         ...
 

@@ -180,7 +180,7 @@ class _Server(uvicorn.Server):
             sys.stdout.flush()
             return
         lives_s = place.code_lives_s
-        code = make_pairing_code(engine.log, engine, engine.world, USER, lives_s=lives_s)
+        code = make_pairing_code(engine.log, engine, engine.ports, USER, lives_s=lives_s)
         address = browser_url(place)
         link = f"{address}/#pair={code}"
         sys.stdout.write(f"Everloop is at {address}\n")

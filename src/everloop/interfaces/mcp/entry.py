@@ -4,7 +4,7 @@ import logging
 import sys
 from argparse import Namespace
 
-from everloop.adapters import system_world
+from everloop.adapters import system_ports
 from everloop.app import Engine
 from everloop.errors import Unavailable
 from everloop.settings import host_session, load
@@ -29,12 +29,12 @@ def serve(asked: Namespace) -> int:
     if sys.stdin.isatty():
         sys.stderr.write("everloop mcp: waiting for MCP on standard input; see docs/mcp.md\n")
     settings = load(home=asked.home)
-    world = system_world(settings.log.lock_wait_s)
-    engine = Engine.open(settings=settings, tenant=asked.tenant, world=world)
+    ports = system_ports(settings.log.lock_wait_s)
+    engine = Engine.open(settings=settings, tenant=asked.tenant, ports=ports)
     room = server.make_tool_context(
         engine,
         settings,
-        run=host_session() or world.ids.new("mcp"),
+        run=host_session() or ports.ids.new("mcp"),
         name=asked.host or "",
         tenant=asked.tenant,
     )

@@ -117,7 +117,7 @@ class Proposed(BaseModel):
     in_the_way: list[str] = Field(description="Requirements for promotion that are not met yet.")
 
 
-class Remembered(BaseModel):
+class RememberOut(BaseModel):
     """The result of remembering something."""
 
     notices: Notices

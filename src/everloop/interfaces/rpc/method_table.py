@@ -39,14 +39,14 @@ LOOP_ENGINE_METHODS: Final[dict[str, MethodRow]] = {  # the methods of loop-engi
     "ping": MethodRow("methods.ping", "Nothing", "ping"),
     "lesson.create": MethodRow("methods.lessons", "Create", "create"),
     "lesson.recall": MethodRow("methods.lessons", "Recall", "recall"),
-    "lesson.promote": MethodRow("methods.lessons", "One", "promote"),
+    "lesson.promote": MethodRow("methods.lessons", "LessonById", "promote"),
     "lesson.discard": MethodRow("methods.lessons", "Discard", "discard"),
     "lesson.list": MethodRow("methods.lessons", "List", "list_lessons"),
     "lesson.capture_feedback": MethodRow("methods.lessons", "Feedback", "feedback"),
     "lesson.supersede": MethodRow("methods.lessons", "Supersede", "supersede"),
     "memory.create": MethodRow("methods.memories", "Create", "create"),
     "memory.search": MethodRow("methods.memories", "Search", "search"),
-    "memory.get": MethodRow("methods.memories", "One", "get"),
+    "memory.get": MethodRow("methods.memories", "MemoryById", "get"),
     "memory.list": MethodRow("methods.memories", "List", "list_memories"),
     "memory.update": MethodRow("methods.memories", "Update", "update"),
     "memory.delete": MethodRow("methods.memories", "Delete", "delete"),
@@ -55,15 +55,15 @@ LOOP_ENGINE_METHODS: Final[dict[str, MethodRow]] = {  # the methods of loop-engi
     "memory.recompute_citations": MethodRow("methods.citations", "Nothing", "recompute"),
     "manifest.assemble": MethodRow("methods.manifest", "Assemble", "assemble"),
     "task.log_phase": MethodRow("methods.tasks", "Phase", "log_phase"),
-    "task.get_ledger": MethodRow("methods.tasks", "Task", "ledger"),
+    "task.get_ledger": MethodRow("methods.tasks", "TaskById", "ledger"),
 }
 ADDED_METHODS: Final[dict[str, MethodRow]] = {  # methods that Everloop adds
     "lesson.used": MethodRow("methods.lessons", "Used", "report_use"),
-    "lesson.get": MethodRow("methods.lesson_details", "One", "get"),
+    "lesson.get": MethodRow("methods.lesson_details", "LessonById", "get"),
     "lesson.edit": MethodRow("methods.lesson_details", "Edit", "edit"),
     "lesson.narrate": MethodRow("methods.lesson_details", "Narrate", "narrate"),
-    "lesson.activate": MethodRow("methods.lesson_details", "One", "activate"),
-    "lesson.gate": MethodRow("methods.lesson_details", "One", "standing"),
+    "lesson.activate": MethodRow("methods.lesson_details", "LessonById", "activate"),
+    "lesson.gate": MethodRow("methods.lesson_details", "LessonById", "standing"),
 }
 
 

@@ -20,10 +20,10 @@ from everloop.interfaces.voice.relay_messages import (
     TEXT_MAX,
     Dtmf,
     Interrupt,
-    Prompt,
     RelayError,
     RelayMessage,
     Setup,
+    VoicePrompt,
     hang_up,
     parse_message,
     say,
@@ -146,7 +146,7 @@ class CallSession:
         """The digits of an entry that has ended, by keypad or spoken."""
         if isinstance(message, Dtmf):
             return entry.press(message.digit)
-        if isinstance(message, Prompt) and message.last:
+        if isinstance(message, VoicePrompt) and message.last:
             digits = spoken_digits(message.voice_prompt)
             if not digits:
                 await self._say(ASK_PIN)
@@ -171,7 +171,7 @@ class CallSession:
             match await self._next():
                 case None:
                     return "hung up"
-                case Prompt(voice_prompt=text, last=True) if text.strip():
+                case VoicePrompt(voice_prompt=text, last=True) if text.strip():
                     await self._take(text.strip()[:TEXT_MAX])
                 case Interrupt(utterance_until_interrupt=utterance):
                     await self._interrupt(utterance)

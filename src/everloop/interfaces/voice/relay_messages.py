@@ -12,7 +12,7 @@ class Setup(msgspec.Struct, frozen=True, rename="camel", tag="setup"):
     call_sid: str
 
 
-class Prompt(msgspec.Struct, frozen=True, rename="camel", tag="prompt"):
+class VoicePrompt(msgspec.Struct, frozen=True, rename="camel", tag="prompt"):
     """What the caller said. With `last` false, they are still speaking."""
 
     voice_prompt: str
@@ -37,7 +37,7 @@ class RelayError(msgspec.Struct, frozen=True, rename="camel", tag="error"):
     description: str = ""
 
 
-RelayMessage = Setup | Prompt | Dtmf | Interrupt | RelayError
+RelayMessage = Setup | VoicePrompt | Dtmf | Interrupt | RelayError
 
 _DECODER: msgspec.json.Decoder[RelayMessage] = msgspec.json.Decoder(RelayMessage)
 

@@ -26,7 +26,7 @@ from everloop.log.read.reader import Reader
 from everloop.log.replica_lag import SyncPoint, SyncPointFile
 from everloop.log.sql_rows import query_int
 from everloop.log.write.append import Replica
-from everloop.ports import World
+from everloop.ports import SystemPorts
 
 LOOK_EVERY_S = 1.0
 BREATH_S = 0.004
@@ -53,14 +53,14 @@ class ReplicaFollower:
         catch_up: CatchUp,
         line: ReconnectingConnection,
         tenant: TenantStatements,
-        world: World,
+        ports: SystemPorts,
     ) -> None:
         self.deliver: Callable[[str], None] = _ignore  # what becomes of messages of other nodes
         self._log = log
         self._catch_up = catch_up
         self._line = line
         self._tenant = tenant
-        self._entropy, self._clock = world.entropy, world.clock
+        self._entropy, self._clock = ports.entropy, ports.clock
         self._scrub_mark = Path(f"{log.file.path}.scrubbed")
         self._level = SyncPointFile(log.file.path)
         self._checked = 0  # position up to which nothing is left to scrub

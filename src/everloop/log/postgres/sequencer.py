@@ -43,7 +43,7 @@ from everloop.log.postgres.scrub import scrub_log_table
 from everloop.log.read.projection import Projection
 from everloop.log.sqlite.file import delete_log_file
 from everloop.log.write.append import Replica
-from everloop.ports import BusyHandler, World
+from everloop.ports import BusyHandler, SystemPorts
 
 PAGE = 500  # records fetched at once
 
@@ -54,7 +54,7 @@ def open_postgres_log(
     projections: Sequence[Projection] = (),
     *,
     tenant: str = "local",
-    world: World,
+    ports: SystemPorts,
     limits: Limits | None = None,
 ) -> Log:
     """Open a tenant's log at a server, with this node's copy at `path`.
@@ -65,18 +65,18 @@ def open_postgres_log(
     """
     bounds = limits or Limits()
 
-    def line(patience: BusyHandler = world.patience) -> ReconnectingConnection:
+    def line(patience: BusyHandler = ports.patience) -> ReconnectingConnection:
         return ReconnectingConnection(url, patience, lock_wait_s=bounds.lock_wait_s)
 
     main = line()
     try:
         place = main.run_with_retry(lambda db: find_tenant(db, tenant))
         sequencer = PostgresSequencer(main, place)
-        log = _open_copy(path, projections, world, bounds, sequencer)
+        log = _open_copy(path, projections, ports, bounds, sequencer)
     except BaseException:
         main.disconnect()
         raise
-    follower = ReplicaFollower(log, sequencer.catch_up, line(_no_retry), place, world)
+    follower = ReplicaFollower(log, sequencer.catch_up, line(_no_retry), place, ports)
     log.claims = PostgresClaimStore(line(), f"{place.id} {tenant}")
     log.blobs = depot = PostgresBlobStore(line(), place)
     log.messages = messages = PostgresNodeMessages(line(_no_retry), place.messages)
@@ -207,18 +207,18 @@ class PostgresSequencer:
 def _open_copy(
     path: Path,
     projections: Sequence[Projection],
-    world: World,
+    ports: SystemPorts,
     limits: Limits,
     sequencer: PostgresSequencer,
 ) -> Log:
     """Open the node's copy; if it is damaged, start with an empty one."""
     try:
-        return open_log(path, projections, world=world, limits=limits, sequencer=sequencer)
+        return open_log(path, projections, ports=ports, limits=limits, sequencer=sequencer)
     except Corrupt as problem:
         if not isinstance(problem.__cause__, apsw.Error):
             raise
     delete_log_file(path)
-    return open_log(path, projections, world=world, limits=limits, sequencer=sequencer)
+    return open_log(path, projections, ports=ports, limits=limits, sequencer=sequencer)
 
 
 def _no_retry(tries: int) -> bool:

@@ -26,7 +26,7 @@ from everloop.log.read.reader import Reader
 from everloop.log.schema import APPLICATION_ID, MIGRATIONS
 from everloop.log.sql_rows import close_quietly, query_one, query_rows
 from everloop.log.sqlite.errors import require_safe_sqlite, translate_sqlite_error
-from everloop.ports import World
+from everloop.ports import SystemPorts
 
 PRIVATE = 0o600
 _SETTINGS = """
@@ -46,14 +46,14 @@ class _BranchDraft(NamedTuple):
 class LogFile:
     """An open log file: a pool of readers, the branches in memory, and the projections."""
 
-    def __init__(self, path: Path, projections: Sequence[Projection], world: World) -> None:
+    def __init__(self, path: Path, projections: Sequence[Projection], ports: SystemPorts) -> None:
         require_safe_sqlite(apsw.sqlite_lib_version())
         self.path = path
         self.views = ProjectionSet(projections)
         self._branches = Branches()  # as of `_branches_head`; committed only
         self.branch_draft: _BranchDraft | None = None
-        self._vfs = world.vfs
-        self._patience = world.patience
+        self._vfs = ports.vfs
+        self._patience = ports.patience
         self._branches_head = -1
         self._era = 0
         self._inode = 0

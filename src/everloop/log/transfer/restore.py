@@ -25,7 +25,7 @@ from everloop.log.maintenance.backup import (
 )
 from everloop.log.opening import BACKUP_FOLDER, open_log
 from everloop.log.sqlite.errors import translate_sqlite_error
-from everloop.ports import Progress, World
+from everloop.ports import Progress, SystemPorts
 
 BESIDE = ("", "-wal", "-shm")  # a log file and SQLite's files next to it
 
@@ -38,7 +38,7 @@ class RestoreResult(msgspec.Struct, frozen=True):
 
 
 def restore_log(
-    copy: Path, target: Path, world: World, progress: Progress | None = None
+    copy: Path, target: Path, ports: SystemPorts, progress: Progress | None = None
 ) -> RestoreResult:
     """Verify a backup and replace the log at `target` by it.
 
@@ -58,14 +58,14 @@ def restore_log(
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(prefix=RESTORING, dir=target.parent) as folder:
         scratch = Path(folder) / "copy.db"
-        head = _verify_copy(copy, scratch, world)
-        kept = _keep_current(target, world) if target.exists() else None
-        record_restore_time(target.parent / BACKUP_FOLDER, world.clock.now())
+        head = _verify_copy(copy, scratch, ports)
+        kept = _keep_current(target, ports) if target.exists() else None
+        record_restore_time(target.parent / BACKUP_FOLDER, ports.clock.now())
         _replace(scratch, target, progress)
     return RestoreResult(head, kept)
 
 
-def _verify_copy(copy: Path, scratch: Path, world: World) -> int:
+def _verify_copy(copy: Path, scratch: Path, ports: SystemPorts) -> int:
     """Copy the backup to a scratch file, verify it there, and return its head."""
     try:
         source = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
@@ -75,7 +75,7 @@ def _verify_copy(copy: Path, scratch: Path, world: World) -> int:
             source.close()
     except apsw.Error as problem:
         raise translate_sqlite_error(problem, copy) from problem
-    log = open_log(scratch, world=world)
+    log = open_log(scratch, ports=ports)
     try:
         found = verify_log(log)
         if not found.ok:
@@ -89,14 +89,14 @@ def _verify_copy(copy: Path, scratch: Path, world: World) -> int:
         log.close()
 
 
-def _keep_current(target: Path, world: World) -> Path:
+def _keep_current(target: Path, ports: SystemPorts) -> Path:
     """Keep the current log: as a backup, or byte for byte if it is damaged."""
     folder = target.parent / BACKUP_FOLDER
-    now = world.clock.now()
+    now = ports.clock.now()
     while any(copy.made_at == now.replace(microsecond=0) for copy in list_backups(folder)):
         now += timedelta(seconds=1)  # names have seconds; no backup may replace another
     try:
-        log = open_log(target, world=world)
+        log = open_log(target, ports=ports)
         try:
             if verify_log(log).ok:
                 return make_backup(log.file, folder, now)

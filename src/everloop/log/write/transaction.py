@@ -39,7 +39,7 @@ from everloop.log.write.append import (
 )
 from everloop.log.write.erase import erase
 from everloop.log.write.record_encoder import RecordEncoder
-from everloop.ports import World
+from everloop.ports import SystemPorts
 
 S = TypeVar("S")
 Head = tuple[int, bytes]  # the newest version of a stream and its digest
@@ -88,7 +88,7 @@ class TransactionWriter:
         self,
         file: LogFile,
         states: StateCache,
-        world: World,
+        ports: SystemPorts,
         *,
         limits: Limits,
         sequencer: Sequencer | None = None,
@@ -96,9 +96,9 @@ class TransactionWriter:
         self.file = file
         self.states = states
         self.head = 0
-        self._clock = world.clock
+        self._clock = ports.clock
         self._sequencer = sequencer
-        self._encoder = RecordEncoder(world.entropy, event_bytes_max=limits.event_bytes_max)
+        self._encoder = RecordEncoder(ports.entropy, event_bytes_max=limits.event_bytes_max)
         self._last_us = 0
         self._clock_us = 0  # what the clock said for the current batch
         self._batch_start = 0  # the newest position before the current batch

@@ -76,7 +76,7 @@ class NearDuplicateIndex:
         Earlier ones of the same batch count as if they were recorded already. An item that was
         derived from others resembles them by design, and is compared with nothing.
         """
-        found, batch = list[Relations](), Batch(author, now)
+        found, batch = list[Relations](), BatchIndex(author, now)
         for each, terms in new:
             if each.derived_from:
                 found.append([])
@@ -210,7 +210,7 @@ def _visible(reader: Reader, who: Viewer, versions: Sequence[int]) -> Iterator[C
             yield ComparedItem(item_id, title, text, author, from_microseconds(happened), until)
 
 
-class Batch:
+class BatchIndex:
     """Near-duplicate index of the earlier items of one batch, which are not recorded yet."""
 
     def __init__(self, author: str, now: datetime) -> None:

@@ -37,7 +37,7 @@ class Delivery(msgspec.Struct, frozen=True):
     at_us: int
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class SendAttempt(msgspec.Struct, frozen=True):
     """How often a message was sent, and when it is sent again; `due_us` is 0 if it is not."""
 
     count: int
@@ -53,9 +53,9 @@ class NotificationState(msgspec.Struct, frozen=True):
 
     subscriptions: dict[str, Subscription] = {}
     deliveries: dict[str, tuple[Delivery, ...]] = {}
-    attempts: dict[str, dict[str, Attempt]] = {}
+    attempts: dict[str, dict[str, SendAttempt]] = {}
 
-    def attempt(self, channel: str, subject: str) -> Attempt | None:
+    def attempt(self, channel: str, subject: str) -> SendAttempt | None:
         """The last attempt to send something by a channel; None if there was none."""
         return self.attempts.get(channel, {}).get(subject)
 
@@ -87,7 +87,7 @@ def evolve(known: NotificationState | None, fact: Fact) -> NotificationState:
             attempts = _attempted(state, new, fact.recorded_us)
             return msgspec.structs.replace(state, deliveries=newest, attempts=attempts)
         case DeliveryPostponed(channel=channel, subject=subject, until_us=until_us):
-            last = state.attempt(channel, subject) or Attempt(1, fact.recorded_us)
+            last = state.attempt(channel, subject) or SendAttempt(1, fact.recorded_us)
             postponed = msgspec.structs.replace(last, due_us=until_us)
             known_ones = {**state.attempts.get(channel, {}), subject: postponed}
             attempts = {**state.attempts, channel: known_ones}
@@ -98,7 +98,7 @@ def evolve(known: NotificationState | None, fact: Fact) -> NotificationState:
 
 def _attempted(
     state: NotificationState, new: DeliveryRecorded, at_us: int
-) -> dict[str, dict[str, Attempt]]:
+) -> dict[str, dict[str, SendAttempt]]:
     """The attempts with one more, and without those of a channel that are too old to matter."""
     last = state.attempt(new.channel, new.subject)
     since_us = at_us - ATTEMPTS_KEPT_US
@@ -107,7 +107,7 @@ def _attempted(
         for subject, one in state.attempts.get(new.channel, {}).items()
         if one.at_us >= since_us
     }
-    recent[new.subject] = Attempt(last.count + 1 if last else 1, at_us)
+    recent[new.subject] = SendAttempt(last.count + 1 if last else 1, at_us)
     return {**state.attempts, new.channel: recent}
 
 

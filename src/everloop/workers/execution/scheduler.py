@@ -55,7 +55,7 @@ LEFT_THERE = "Its work is on a machine that is gone."
 UNSTARTED = "The process was not started."
 
 
-class Machine(NamedTuple):
+class WorkerMachine(NamedTuple):
     """What tasks run with here."""
 
     runners: Sequence[Runner]
@@ -74,7 +74,7 @@ class TaskScheduler(BackgroundTask):
         log: Log,
         bus: CommandBus,
         clock: Clock,
-        machine: Machine,
+        machine: WorkerMachine,
         settings: WorkerSettings,
         *,
         approval_lives_s: int = 86_400,

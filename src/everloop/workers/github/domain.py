@@ -30,7 +30,7 @@ def _stream(command: _IssueCommand) -> str:
     return link_stream(command.repository, command.number)
 
 
-def _deliveries(command: c.RecordDelivery) -> str:
+def _deliveries(command: c.RecordWebhookDelivery) -> str:
     return delivery_stream(command.repository)
 
 
@@ -41,7 +41,7 @@ def _task_open(reader: Reader, command: c.NameIssue) -> bool:
 GITHUB_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(c.NameIssue, _stream, LINK, d.name_issue, also=_task_open),
     Decider(c.LinkIssue, _stream, LINK, d.link_issue),
-    Decider(c.RecordDelivery, _deliveries, DELIVERIES, d.record_delivery),
+    Decider(c.RecordWebhookDelivery, _deliveries, DELIVERIES, d.record_delivery),
     Decider(c.PlanPost, _stream, LINK, d.plan_post),
     Decider(c.BeginPost, _stream, LINK, d.begin_post),
     Decider(c.FinishPost, _stream, LINK, d.finish_post),

@@ -12,7 +12,7 @@ class IssueRef(NamedTuple):
     number: int
 
 
-class Delivery(NamedTuple):
+class WebhookDelivery(NamedTuple):
     """What a delivery was about; number 0: nothing that has one."""
 
     position: int
@@ -48,9 +48,9 @@ def issue_of_pull_request(reader: Reader, repository: str, number: int) -> Issue
     return IssueRef(*rows[0]) if rows else None
 
 
-def deliveries_after(reader: Reader, position: int) -> list[Delivery]:
+def deliveries_after(reader: Reader, position: int) -> list[WebhookDelivery]:
     """What was delivered after a position, in order."""
-    return [Delivery(*row) for row in reader.rows(_DELIVERIES, (position,))]
+    return [WebhookDelivery(*row) for row in reader.rows(_DELIVERIES, (position,))]
 
 
 _NAMED = f"""

@@ -106,7 +106,7 @@ class GitHubService:
         repository = self._settings.find_repository(name)
         if repository is None or event not in EVENTS:
             return False
-        record = c.RecordDelivery(repository.name, number, delivery_id, event)
+        record = c.RecordWebhookDelivery(repository.name, number, delivery_id, event)
         self._bus.do(record, by=ENGINE, request_id=f"github-delivery-{delivery_id}")
         return True
 

@@ -47,7 +47,7 @@ RULES = "rules"
 CHANGES_MAX = 5  # how often a turn is read again because it was changed while it was read
 
 
-class Batch(msgspec.Struct, frozen=True):
+class UnreadTurns(msgspec.Struct, frozen=True):
     """Messages that are read together, and those shortly before them."""
 
     world_id: str
@@ -121,7 +121,7 @@ class TurnEffects:
             with suppress(Rejected):
                 self._bus.do(s.StartEvent(world_id, event_id, (because,)), by=ENGINE)
 
-    def _batch(self, world_id: str, message_id: str) -> Batch | None:
+    def _batch(self, world_id: str, message_id: str) -> UnreadTurns | None:
         with self._log.reading() as reader:
             read_at = reader.head()
             newest = find_story_message(reader, world_id, message_id)
@@ -145,9 +145,9 @@ class TurnEffects:
             return None
         first = len(said) - len(unread)
         before = tuple(one for one in said[max(0, first - BEFORE) : first] if one.counts)
-        return Batch(world_id, newest.scene_id, newest, told, before, read_at)
+        return UnreadTurns(world_id, newest.scene_id, newest, told, before, read_at)
 
-    def _read(self, batch: Batch) -> bool:
+    def _read(self, batch: UnreadTurns) -> bool:
         """Read messages; whether that is recorded. Not so if one was changed meanwhile."""
         world = self._world(batch.world_id)
         problem, groups = "", _groups(batch)
@@ -166,7 +166,7 @@ class TurnEffects:
                 self._go_on(batch, root)
         return True
 
-    def _is_of_this_branch(self, batch: Batch) -> bool:
+    def _is_of_this_branch(self, batch: UnreadTurns) -> bool:
         """Whether the reply was given on the current branch.
 
         Where the story branched off, the player wants to go on, and nobody speaks unasked.
@@ -175,7 +175,7 @@ class TurnEffects:
         at = batch.newest.chosen_at or batch.newest.position
         return self._log.record(at).branch == current
 
-    def _read_group(self, world: World, batch: Batch, group: Group) -> Group:
+    def _read_group(self, world: World, batch: UnreadTurns, group: Group) -> Group:
         """Read what this group alone witnessed. What others heard, too, is read with them."""
         members = set(group.witnesses)
         before = [one for one in batch.before if members <= set(one.witnesses) and not one.hidden]
@@ -187,7 +187,13 @@ class TurnEffects:
         return msgspec.structs.replace(group, reading=self._readings.ask(TURN, text, TurnReading))
 
     def _record_root(
-        self, world: World, batch: Batch, groups: Sequence[Group], problem: str, *, asked: bool
+        self,
+        world: World,
+        batch: UnreadTurns,
+        groups: Sequence[Group],
+        problem: str,
+        *,
+        asked: bool,
     ) -> Root | None:
         where = (
             batch.world_id,
@@ -216,14 +222,16 @@ class TurnEffects:
         root = Root(receipt.position, effects.scene_over, effects.interjects)
         return root if receipt.facts else None
 
-    def _interjects(self, world: World, batch: Batch, reading: TurnReading, *, asked: bool) -> str:
+    def _interjects(
+        self, world: World, batch: UnreadTurns, reading: TurnReading, *, asked: bool
+    ) -> str:
         if not self._settings.interjections or world.scene is None:
             return ""
         who = find_person(world, reading.interjects) if asked else interjecting(world, batch.newest)
         silent = who in world.cast and who in world.scene.present and who != batch.newest.speaker
         return who if silent and batch.newest.speaker in world.cast else ""
 
-    def _follow_up(self, batch: Batch, groups: Sequence[Group], root: int) -> None:
+    def _follow_up(self, batch: UnreadTurns, groups: Sequence[Group], root: int) -> None:
         world = self._world(batch.world_id)
         current = world.newest is not None and world.newest.message_id == batch.newest.message_id
         refused: list[str] = []
@@ -250,7 +258,7 @@ class TurnEffects:
             self._bus.do(record, by=ENGINE)
 
     def _memories(
-        self, world: World, batch: Batch, groups: Sequence[Group], root: int
+        self, world: World, batch: UnreadTurns, groups: Sequence[Group], root: int
     ) -> list[RememberItem]:
         """What was said by the player, word for word, and what a model read, for its witnesses.
 
@@ -282,7 +290,7 @@ class TurnEffects:
             for kind, text, witnesses, message_id in found
         ]
 
-    def _go_on(self, batch: Batch, root: Root) -> None:
+    def _go_on(self, batch: UnreadTurns, root: Root) -> None:
         """Close the scene or let someone interject, if the reading says so."""
         world = self._world(batch.world_id)
         if world.turn is not None or world.scene is None:
@@ -303,7 +311,7 @@ class TurnEffects:
             )
             self._bus.do(turn, by=ENGINE)
 
-    def _may_interject(self, batch: Batch, world: World) -> bool:
+    def _may_interject(self, batch: UnreadTurns, world: World) -> bool:
         """Whether fewer characters have spoken since the player than may, unasked."""
         with self._log.reading() as reader:
             said = story_messages(reader, batch.world_id, scene_id=batch.scene_id, limit=BATCH)
@@ -336,7 +344,7 @@ def due_events(world: World) -> list[str]:
     ]
 
 
-def _groups(batch: Batch) -> list[Group]:
+def _groups(batch: UnreadTurns) -> list[Group]:
     """Each distinct set of witnesses, with the messages that all of it witnessed.
 
     Rules rate them, until a model has read them.
@@ -345,7 +353,7 @@ def _groups(batch: Batch) -> list[Group]:
     return [_group(batch, witnesses) for witnesses in sets]
 
 
-def _group(batch: Batch, witnesses: tuple[str, ...]) -> Group:
+def _group(batch: UnreadTurns, witnesses: tuple[str, ...]) -> Group:
     heard = tuple(one for one in batch.messages if set(witnesses) <= set(one.witnesses))
     written = [told_text(one.passages) for one in heard if not one.versions]  # by a person
     significance = max(map(rate_by_rules, written), default=0)
@@ -359,7 +367,7 @@ def _public(world: World, groups: Sequence[Group]) -> Group | None:
 
 
 def _proposed_witnesses(
-    world: World, batch: Batch, reading: TurnReading
+    world: World, batch: UnreadTurns, reading: TurnReading
 ) -> tuple[ProposedWitnesses, ...]:
     """The newest message with fewer witnesses, if some could not hear it."""
     deaf = set(find_people(world, reading.could_not_hear)) - {batch.newest.speaker, PLAYER}

@@ -30,7 +30,7 @@ SETTINGS: Final = "settings.json"
 _CARDS: Final = (".png", ".json", ".charx", ".yaml", ".yml")
 
 
-class Persona(msgspec.Struct, frozen=True):
+class PlayerPersona(msgspec.Struct, frozen=True):
     """Whom the player plays: a name and a description."""
 
     name: str
@@ -43,14 +43,14 @@ def import_folder(importer: Importer, files: FileSet) -> None:
     _FolderImport(importer, files).run()
 
 
-def import_personas(importer: Importer, settings: JsonObject) -> dict[str, Persona]:
+def import_personas(importer: Importer, settings: JsonObject) -> dict[str, PlayerPersona]:
     """Add the player's personas to the library; returns them by avatar."""
     place = settings if "personas" in settings else as_object(settings.get("power_user"))
     descriptions = as_object(place.get("persona_descriptions"))
-    found: dict[str, Persona] = {}
+    found: dict[str, PlayerPersona] = {}
     for avatar, name in as_object(place.get("personas")).items():
         told = as_object(descriptions.get(avatar))
-        persona = Persona(
+        persona = PlayerPersona(
             as_text(name).strip() or PERSONA,
             as_text(told.get("description")),
             as_text(told.get("lorebook")),
@@ -67,7 +67,7 @@ class _FolderImport:
     def __init__(self, importer: Importer, files: FileSet) -> None:
         self._importer, self._files = importer, files
         self._root = _find_root(files)
-        self._personas: dict[str, Persona] = {}
+        self._personas: dict[str, PlayerPersona] = {}
         self._books: dict[str, str] = {}
         self._cast: dict[str, CastMember] = {}  # by the file name of the card
 

@@ -132,7 +132,7 @@ def test_a_found_server_is_offered_and_not_used_before_the_user_said_yes(
 
 def test_a_host_with_a_token_cannot_connect_a_service(alone: Served, service: FakeService) -> None:
     engine = alone.engine
-    token = issue_host_token(engine.log, engine, engine.world, "claude-code", USER)
+    token = issue_host_token(engine.log, engine, engine.ports, "claude-code", USER)
     with alone.client(token) as client:
         for path in ("/api/models/services", "/api/models"):
             assert client.put(path, json=connection(service)).status_code in (401, 403, 404, 422)

@@ -66,7 +66,7 @@ def test_the_list_of_routes_is_not_empty() -> None:
 def test_every_route_requires_a_credential(shared: Served, credential: str) -> None:
     known = shared.credential()
     engine = shared.engine
-    token = pairing.issue_host_token(engine.log, engine, engine.world, "squid", USER).text
+    token = pairing.issue_host_token(engine.log, engine, engine.ports, "squid", USER).text
     if credential == "revoked":
         shared.engine.do(RevokeDevice(known.device_id))
     brought = {

@@ -4026,19 +4026,6 @@ export interface components {
             violations: components["schemas"]["ViolationOut"][];
         };
         /**
-         * Choice
-         * @description Models of a slot, comma-separated in order of preference; empty: automatic.
-         */
-        Choice: {
-            /** Models */
-            models: string;
-            /**
-             * Slot
-             * @enum {string}
-             */
-            slot: "narrative" | "classifier";
-        };
-        /**
          * ChoiceOut
          * @description One answer that a person can give with one tap.
          */
@@ -5534,6 +5521,19 @@ export interface components {
             tools: components["schemas"]["ToolNameOut"][];
             /** Turn Id */
             turn_id: string;
+        };
+        /**
+         * ModelChoiceIn
+         * @description Models of a slot, comma-separated in order of preference; empty: automatic.
+         */
+        ModelChoiceIn: {
+            /** Models */
+            models: string;
+            /**
+             * Slot
+             * @enum {string}
+             */
+            slot: "narrative" | "classifier";
         };
         /**
          * ModelsOut
@@ -16757,7 +16757,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Choice"];
+                "application/json": components["schemas"]["ModelChoiceIn"];
             };
         };
         responses: {

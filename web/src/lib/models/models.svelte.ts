@@ -62,7 +62,7 @@ class Models {
 		this.info = await unwrap(api.DELETE('/api/models/services/{service}', { params: { path: { service } } }));
 	}
 
-	async choose(slot: Schema<'Choice'>['slot'], name: string): Promise<void> {
+	async choose(slot: Schema<'ModelChoiceIn'>['slot'], name: string): Promise<void> {
 		this.info = await unwrap(api.PUT('/api/models', { body: { slot, models: name } }));
 	}
 

@@ -80,7 +80,7 @@ class Listing(MemoryFilterQuery):
     offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
 
 
-class Question(MemoryFilterQuery):
+class RecallQuery(MemoryFilterQuery):
     """A search query."""
 
     query: Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -200,7 +200,7 @@ def below(item_id: str, deps: Deps) -> list[ZoomedOut]:
 
 
 @router.get("/recall")
-def recall(deps: Deps, wanted: Annotated[Question, Query()]) -> AnswerOut:
+def recall(deps: Deps, wanted: Annotated[RecallQuery, Query()]) -> AnswerOut:
     """Search memories by keyword and meaning, with an explanation of each rank."""
     asked = SearchQuery(wanted.query, wanted.limit, wanted.mode, wanted.to_filter())
     answer = deps.engine.memory.recall(OWNER, asked)

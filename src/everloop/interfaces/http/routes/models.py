@@ -73,7 +73,7 @@ class ModelsOut(BaseModel):
     hint: str
 
 
-class Choice(BaseModel):
+class ModelChoiceIn(BaseModel):
     """Models of a slot, comma-separated in order of preference; empty: automatic."""
 
     slot: Literal["narrative", "classifier"]
@@ -125,7 +125,7 @@ def models(deps: Deps, refresh: bool = False) -> ModelsOut:
 
 
 @router.put("/models")
-def choose(choice: Choice, deps: Deps, by: ActorDep) -> ModelsOut:
+def choose(choice: ModelChoiceIn, deps: Deps, by: ActorDep) -> ModelsOut:
     """Choose other models. Conversations continue without loss."""
     require_user(by.actor, "choose the models")
     running = deps.running

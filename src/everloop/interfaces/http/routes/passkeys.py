@@ -186,7 +186,7 @@ def _sign_in(
 ) -> SignedIn:
     engine = deps.engine
     device_name = name or guess_device_name(request.headers.get("user-agent", ""))
-    credential = pair_device(engine, engine.world, device_name, way=way, via=via)
+    credential = pair_device(engine, engine.ports, device_name, way=way, via=via)
     return signed_in(response, deps, credential)
 
 

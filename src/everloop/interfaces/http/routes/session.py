@@ -97,7 +97,7 @@ def pair(knock: Knock, request: Request, response: Response, deps: Deps) -> Sign
     deps.sign_in_limit.count(request)
     name = knock.name or guess_device_name(request.headers.get("user-agent", ""))
     engine = deps.engine
-    credential = pair_device(engine, engine.world, name, way="code", via=knock.code)
+    credential = pair_device(engine, engine.ports, name, way="code", via=knock.code)
     return signed_in(response, deps, credential)
 
 
@@ -127,7 +127,7 @@ def devices(deps: Deps, device: DeviceDep) -> list[DeviceOut]:
 def code(deps: Deps, by: ActorDep) -> CodeOut:
     """Make a pairing code for another device, valid once and for `lives_s` seconds."""
     engine, lives_s = deps.engine, deps.running.settings.serve.code_lives_s
-    made = make_pairing_code(engine.log, engine, engine.world, by, lives_s=lives_s)
+    made = make_pairing_code(engine.log, engine, engine.ports, by, lives_s=lives_s)
     return CodeOut(code=made, path=f"/#pair={made}", lives_s=lives_s)
 
 
@@ -135,7 +135,7 @@ def code(deps: Deps, by: ActorDep) -> CodeOut:
 def token(named: HostName, deps: Deps, by: ActorDep) -> TokenOut:
     """Make a token with which a program uses MCP as this host, never as the user."""
     engine = deps.engine
-    given = issue_host_token(engine.log, engine, engine.world, named.host, by)
+    given = issue_host_token(engine.log, engine, engine.ports, named.host, by)
     return TokenOut(device_id=given.device_id, host=named.host, token=given.text)
 
 

@@ -323,7 +323,7 @@ def get_task_options(deps: Deps) -> TaskOptionsOut:
 @router.get("/tasks/timeline")
 def get_timeline(deps: Deps, hours: int = Query(24, ge=1, le=720)) -> TimelineOut:
     """When tasks ran and when they waited for the user, for the last hours."""
-    now = deps.engine.world.clock.now()
+    now = deps.engine.ports.clock.now()
     since = now - timedelta(hours=hours)
     found = deps.engine.workers.timelines(to_microseconds(since))
     tasks = [TaskTimelineOut.model_validate(one) for one in found]

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from everloop.interfaces.http.dependencies import ActorDep, Deps
 from everloop.interfaces.http.errors import ERROR_RESPONSES
-from everloop.interfaces.http.routes.memories import Question
+from everloop.interfaces.http.routes.memories import RecallQuery
 from everloop.interfaces.http.routes.threads import MessageOut
 from everloop.interfaces.http.schemas.memories import WhyOut
 from everloop.interfaces.http.schemas.response import ResponseBody
@@ -149,7 +149,7 @@ class SearchOut(BaseModel):
     notes: list[str]
 
 
-class Searched(Question):
+class Searched(RecallQuery):
     """A search query over messages."""
 
     thread_id: Annotated[str, Field(max_length=100)] = ""
@@ -171,7 +171,7 @@ def timeline(
 ) -> list[BandOut]:
     """List a thread's non-empty time windows, oldest first."""
     engine = deps.engine
-    day = local_today(engine.log, engine.world.clock)
+    day = local_today(engine.log, engine.ports.clock)
     with engine.reading() as reader:
         find_thread(reader, thread_id)
         found = timeline_windows(reader, thread_id, day, tier)
@@ -182,7 +182,7 @@ def timeline(
 def window(thread_id: str, key: str, deps: Deps) -> CloserOut:
     """One time window with the windows one tier below; for a day, its messages."""
     engine = deps.engine
-    day = local_today(engine.log, engine.world.clock)
+    day = local_today(engine.log, engine.ports.clock)
     with engine.reading() as reader:
         return CloserOut.model_validate(zoom_window(reader, thread_id, day, key))
 

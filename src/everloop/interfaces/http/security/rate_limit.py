@@ -5,7 +5,7 @@ from collections import deque
 
 from fastapi import HTTPException, Request
 
-from everloop.ports import World
+from everloop.ports import SystemPorts
 
 MINUTE_US = 60_000_000
 CHALLENGE_BYTES = 32
@@ -17,8 +17,8 @@ PEERS_MAX = 10_000
 class SignInRateLimit:
     """Rate limit of sign-in attempts: a sliding window of one minute per peer. Thread-safe."""
 
-    def __init__(self, world: World, tries_max: int) -> None:
-        self._clock = world.clock
+    def __init__(self, ports: SystemPorts, tries_max: int) -> None:
+        self._clock = ports.clock
         self._tries_max = tries_max
         self._tries: dict[str, deque[int]] = {}
         self._lock = threading.Lock()
@@ -49,15 +49,15 @@ class SignInRateLimit:
 class PasskeyChallenges:
     """WebAuthn challenges, each valid once and for five minutes. Thread-safe."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, ports: SystemPorts) -> None:
+        self._ports = ports
         self._until: dict[bytes, int] = {}
         self._lock = threading.Lock()
 
     def issue(self) -> bytes:
         """Issue a new random challenge."""
-        drawn = self._world.entropy.draw(CHALLENGE_BYTES)
-        now = self._world.clock.now_us()
+        drawn = self._ports.entropy.draw(CHALLENGE_BYTES)
+        now = self._ports.clock.now_us()
         with self._lock:
             held = [(one, until) for one, until in self._until.items() if until > now]
             self._until = dict(held[-CHALLENGES_MAX:])
@@ -68,4 +68,4 @@ class PasskeyChallenges:
         """Use up a challenge; False if it is unknown, used or expired."""
         with self._lock:
             until = self._until.pop(challenge, 0)
-        return until > self._world.clock.now_us()
+        return until > self._ports.clock.now_us()

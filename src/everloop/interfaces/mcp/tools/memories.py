@@ -13,7 +13,7 @@ from pydantic import Field
 
 from everloop.errors import Conflict, Invalid, NotFound
 from everloop.interfaces.mcp.callers import McpContext
-from everloop.interfaces.mcp.schemas import Level, Remembered, Zoomed, memory_line
+from everloop.interfaces.mcp.schemas import Level, RememberOut, Zoomed, memory_line
 from everloop.interfaces.mcp.scoping import check_writable, resolve_scopes, wrong_scope_error
 from everloop.interfaces.mcp.tool_context import Scope, ToolContext
 from everloop.log import Context
@@ -58,7 +58,7 @@ class MemoryTools:
             str,
             Field(description="If it is only true for a while: until when, with time zone."),
         ] = "",
-    ) -> Remembered:
+    ) -> RememberOut:
         """Remember one fact that the user said or confirmed, with their words as `confirmation`.
 
         Not for your own thoughts or actions, nor for rules: those are lessons. The same text again
@@ -88,7 +88,7 @@ class MemoryTools:
             if known is not None and self._still_says(known, wanted):
                 return self._existing(known)
             kept = self._store(wanted, confirmation, by)
-        return Remembered(
+        return RememberOut(
             notices=list(notices),
             id=kept.item_id,
             new=kept.new,
@@ -169,17 +169,17 @@ class MemoryTools:
         if wanted.durability != DURABLE:
             until = datetime.fromisoformat(wanted.durability)
             return known.retired or known.holds_until == until
-        now = self._room.engine.world.clock.now()
+        now = self._room.engine.ports.clock.now()
         return known.holds_until is None or known.holds_until > now
 
-    def _existing(self, known: Item) -> Remembered:
+    def _existing(self, known: Item) -> RememberOut:
         if known.retired:
             raise Conflict(
                 f"{known.item_id} says this, but was retired",
                 hint="Only the user can restore it; tell them.",
             )
         contradicts = list(known.contradicts)
-        return Remembered(notices=[], id=known.item_id, new=False, contradicts=contradicts)
+        return RememberOut(notices=[], id=known.item_id, new=False, contradicts=contradicts)
 
 
 def plain_memory_id(scope: str, text: str) -> str:

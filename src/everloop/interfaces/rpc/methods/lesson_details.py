@@ -7,7 +7,7 @@ import msgspec
 from everloop.completion import Declined
 from everloop.errors import Forbidden, Invalid
 from everloop.interfaces.rpc.host import RpcHost
-from everloop.interfaces.rpc.methods.lessons import One, immune_error, lesson_json
+from everloop.interfaces.rpc.methods.lessons import LessonById, immune_error, lesson_json
 from everloop.interfaces.rpc.shapes import Id, NonEmptyText, scope_json, time_json
 from everloop.lessons import (
     EditLesson,
@@ -45,7 +45,7 @@ class Narrate(msgspec.Struct, frozen=True):
     narrative: Why | None = None
 
 
-def get(host: RpcHost, asked: One) -> dict[str, Any]:
+def get(host: RpcHost, asked: LessonById) -> dict[str, Any]:
     """One lesson in full."""
     return _in_full(host.engine.lessons.find(host.actor, asked.id))
 
@@ -70,13 +70,13 @@ def narrate(host: RpcHost, asked: Narrate) -> dict[str, Any]:
     return {"ok": True, **_in_full(result)}
 
 
-def activate(host: RpcHost, asked: One) -> dict[str, Any]:
+def activate(host: RpcHost, asked: LessonById) -> dict[str, Any]:
     """Put a lesson on trial: the user's decision, relayed by a host that the user trusts."""
     lesson = host.engine.lessons.activate(asked.id, by=host.by)
     return {"ok": True, "id": asked.id, "status": lesson.status}
 
 
-def standing(host: RpcHost, asked: One) -> dict[str, Any]:
+def standing(host: RpcHost, asked: LessonById) -> dict[str, Any]:
     """The gate's checks of a lesson. Nothing is recorded."""
     found = host.engine.lessons.gate_result(host.actor, asked.id)
     return {

@@ -66,7 +66,7 @@ class Recall(msgspec.Struct, frozen=True):
     limit: NonNegativeInt = 5
 
 
-class One(msgspec.Struct, frozen=True):
+class LessonById(msgspec.Struct, frozen=True):
     """Which lesson."""
 
     id: Id
@@ -162,7 +162,7 @@ def recall(host: RpcHost, asked: Recall) -> dict[str, Any]:
     return {"query": asked.query, "returned": len(results), "results": results}
 
 
-def promote(host: RpcHost, asked: One) -> dict[str, Any]:
+def promote(host: RpcHost, asked: LessonById) -> dict[str, Any]:
     """Ask the gate to promote a lesson."""
     decision = host.engine.lessons.promote(asked.id, by=host.by)
     if not decision.passed:

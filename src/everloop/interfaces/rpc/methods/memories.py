@@ -72,7 +72,7 @@ class Search(msgspec.Struct, frozen=True):
     min_similarity: float = 0.0
 
 
-class One(msgspec.Struct, frozen=True):
+class MemoryById(msgspec.Struct, frozen=True):
     """Which memory."""
 
     id: Id
@@ -144,7 +144,7 @@ def search_as_host(host: RpcHost, question: SearchQuery) -> SearchResult:
     return host.engine.memory.recall(host.actor, question)
 
 
-def get(host: RpcHost, asked: One) -> dict[str, Any]:
+def get(host: RpcHost, asked: MemoryById) -> dict[str, Any]:
     """One memory in full."""
     with host.engine.reading() as reader:
         who = load_viewer(reader, host.actor)

@@ -18,7 +18,7 @@ class Phase(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class Task(msgspec.Struct, frozen=True):
+class TaskById(msgspec.Struct, frozen=True):
     """Which task."""
 
     task_id: str
@@ -32,7 +32,7 @@ def log_phase(host: RpcHost, asked: Phase) -> dict[str, Any]:
     return {**result, "newly_recorded": new}
 
 
-def ledger(host: RpcHost, asked: Task) -> dict[str, Any]:
+def ledger(host: RpcHost, asked: TaskById) -> dict[str, Any]:
     """The phases that a task has reached.
 
     A host that was let into everything sees those of other hosts too; any other only its own.

@@ -26,7 +26,7 @@ class LinkIssue(Command, frozen=True):
     found_by: FoundBy = "label"
 
 
-class RecordDelivery(Command, frozen=True):
+class RecordWebhookDelivery(Command, frozen=True):
     """Record a delivery of the webhook whose signature was right."""
 
     repository: str

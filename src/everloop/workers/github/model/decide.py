@@ -61,7 +61,7 @@ def link_issue(
 
 
 def record_delivery(
-    known: Deliveries | None, command: c.RecordDelivery, asking: DecisionContext
+    known: Deliveries | None, command: c.RecordWebhookDelivery, asking: DecisionContext
 ) -> list[Event]:
     """Record a delivery. Its request id lets GitHub send it twice."""
     del known

@@ -46,7 +46,7 @@ class Checks(msgspec.Struct, frozen=True):
     position: int
 
 
-class Feedback(msgspec.Struct, frozen=True):
+class PendingComment(msgspec.Struct, frozen=True):
     """A comment that asks for changes and was not given to the worker yet."""
 
     comment: e.Comment
@@ -73,7 +73,7 @@ class IssueLink(msgspec.Struct, frozen=True):
     linked_us: int = 0
     posts: dict[str, Post] = {}
     seen: tuple[str, ...] = ()
-    feedback: tuple[Feedback, ...] = ()
+    feedback: tuple[PendingComment, ...] = ()
     branch: str = ""
     commit: str = ""
     pushed: str = ""
@@ -123,7 +123,7 @@ def _linked(link: IssueLink, new: e.IssueLinked, fact: Fact) -> Changes:
 def _commented(link: IssueLink, new: e.CommentRecorded, fact: Fact) -> Changes:
     seen: Changes = {"seen": (*link.seen, new.comment.key)}
     if new.feedback:
-        seen["feedback"] = (*link.feedback, Feedback(new.comment, fact.position))
+        seen["feedback"] = (*link.feedback, PendingComment(new.comment, fact.position))
     return seen
 
 

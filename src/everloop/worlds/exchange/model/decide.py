@@ -40,7 +40,7 @@ class Imports(msgspec.Struct, frozen=True):
     known: dict[str, ImportState] = {}
 
 
-class Book(msgspec.Struct, frozen=True):
+class StoredLorebook(msgspec.Struct, frozen=True):
     """A lorebook of the library."""
 
     position: int
@@ -58,13 +58,13 @@ def evolve_imports(before: Imports | None, fact: Fact) -> Imports:
             raise Corrupt(f"{fact.event.wire} at {fact.position} is not about an import")
 
 
-def evolve_book(before: Book | None, fact: Fact) -> Book:
+def evolve_book(before: StoredLorebook | None, fact: Fact) -> StoredLorebook:
     """A lorebook of the library after an event."""
-    return before or Book(fact.position)
+    return before or StoredLorebook(fact.position)
 
 
 IMPORTS: Final = Fold("worlds.imports", Imports, evolve_imports)
-BOOK: Final = Fold("worlds.lorebook", Book, evolve_book)
+BOOK: Final = Fold("worlds.lorebook", StoredLorebook, evolve_book)
 
 
 def book_stream(book_id: str) -> str:
@@ -93,7 +93,7 @@ def end_import(known: Imports | None, command: c.EndImport, _: DecisionContext) 
 
 
 def add_lorebook(
-    known: Book | None, command: c.AddLorebook, asking: DecisionContext
+    known: StoredLorebook | None, command: c.AddLorebook, asking: DecisionContext
 ) -> list[Draft]:
     """Add a lorebook to the library. Idempotent."""
     _check_actor(asking)

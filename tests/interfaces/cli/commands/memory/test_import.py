@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from tests.interfaces.cli.commandline import Answer, CommandLine, Terminal
 
-from everloop.adapters.system import system_world
+from everloop.adapters.system import system_ports
 from everloop.errors import Conflict
 from everloop.interfaces.cli.commands.memory.markdown_folder import import_folder
 from everloop.interfaces.cli.output.exit_codes import EXIT_CODES, INTERRUPTED
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.streams import Streams
-from everloop.ports import Ids, Progress, World
+from everloop.ports import Ids, Progress, SystemPorts
 
 THINGS = ("otters", "bees", "herons", "newts", "voles", "swifts", "moles", "toads", "wrens", "bats")
 
@@ -73,9 +73,9 @@ class Watched(Session):
     pressed_at: int
 
     @cached_property
-    def world(self) -> World:
+    def world(self) -> SystemPorts:
         """This machine, with the simulated Ctrl-C."""
-        real = system_world(self.settings.log.lock_wait_s)
+        real = system_ports(self.settings.log.lock_wait_s)
         return real._replace(ids=Pressed(real.ids, self.pressed_at)) if self.pressed_at else real
 
     @contextmanager

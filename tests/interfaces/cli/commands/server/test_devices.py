@@ -19,7 +19,7 @@ def line(tmp_path: Path) -> CommandLine:
 def _paired(line: CommandLine, name: str) -> pairing.Credential:
     code: str = line.typed("pair", "--json").document["code"]
     with Engine.open(line.home) as engine:
-        return pairing.pair_device(engine, engine.world, name, way="code", via=code)
+        return pairing.pair_device(engine, engine.ports, name, way="code", via=code)
 
 
 def test_only_a_person_gets_a_pairing_code(line: CommandLine) -> None:

@@ -24,8 +24,8 @@ def test_devices_are_listed_with_how_each_message_went_and_can_be_tested(tmp_pat
     line = CommandLine(tmp_path)
     with fake_push_service() as service:
         with Engine.open(tmp_path) as engine:
-            code = make_pairing_code(engine.log, engine, engine.world, USER, lives_s=600)
-            device = pair_device(engine, engine.world, "Pixel", way="code", via=code).device_id
+            code = make_pairing_code(engine.log, engine, engine.ports, USER, lives_s=600)
+            device = pair_device(engine, engine.ports, "Pixel", way="code", via=code).device_id
             said = Subscribe(device, **service.subscription(), groups=("needs_you",))
             engine.do(said, by=USER)
             mail = RecordDelivery("email", "7", "digest", "failed", 535, "SMTPAuthenticationError")

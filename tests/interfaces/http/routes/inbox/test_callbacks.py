@@ -96,7 +96,7 @@ def test_nobody_is_called_about_a_task_that_is_over(reachable: Served) -> None:
 def test_an_agent_can_neither_see_ask_for_nor_cancel_a_call(reachable: Served) -> None:
     engine, subject = reachable.engine, propose(reachable)
     reachable.running.voice.request_callback(subject, USER)
-    token = pairing.issue_host_token(engine.log, engine, engine.world, "squid", USER).text
+    token = pairing.issue_host_token(engine.log, engine, engine.ports, "squid", USER).text
     with reachable.stranger() as client:
         client.headers["authorization"] = f"Bearer {token}"
         answers = [

@@ -151,7 +151,7 @@ def _check_source(session: Session, where: str) -> None:
 
 
 def _engine(session: Session, where: str) -> Engine:
-    return Engine.open(where, settings=session.settings, tenant=session.tenant, world=session.world)
+    return Engine.open(where, settings=session.settings, tenant=session.tenant, ports=session.ports)
 
 
 def _format(args: Namespace) -> str:

@@ -94,7 +94,7 @@ def restore(session: Session, args: Namespace) -> int | None:
         return DECLINED
     before = _trusted_now(session, target)
     with session.progress("restoring") as progress:
-        done = restore_log(copy, target, session.world, progress)
+        done = restore_log(copy, target, session.ports, progress)
     with session.open_engine() as engine:
         if before:
             revoke_what_returned(engine, before, by=command_context(session))

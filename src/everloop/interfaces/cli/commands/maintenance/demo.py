@@ -22,7 +22,7 @@ def demo(session: Session, args: Namespace) -> None:
             hint="Give a folder that does not exist yet: everloop demo FOLDER",
         )
     with session.progress("creating sample data") as progress:
-        done = load_demo(folder, session.settings, session.world, progress)
+        done = load_demo(folder, session.settings, session.ports, progress)
 
     def draw(screen: Screen) -> None:
         screen.paragraph(

@@ -31,7 +31,7 @@ MARKS = {
 
 def doctor(session: Session, _: Namespace) -> int | None:
     """Check the installation and suggest fixes."""
-    found = Doctor(session.settings, session.tenant, SystemMachine(), session.world).run_checks()
+    found = Doctor(session.settings, session.tenant, SystemMachine(), session.ports).run_checks()
     session.print_result(
         {"usable": found.usable, "findings": found.findings},
         lambda screen: _draw_findings(screen, found),

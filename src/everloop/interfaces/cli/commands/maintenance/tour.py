@@ -37,7 +37,7 @@ def tour(session: Session, _: Namespace) -> None:
     """Demonstrate append, branch, rewind, retract, purge and verify."""
     with tempfile.TemporaryDirectory(prefix="everloop-tour-") as folder:
         home = Path(folder) / "home"
-        with Engine.open(home, settings=session.settings, world=session.world) as engine:
+        with Engine.open(home, settings=session.settings, ports=session.ports) as engine:
             guide = _Tour(engine, session, home)
             guide.welcome()
             for step in (

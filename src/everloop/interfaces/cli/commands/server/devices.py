@@ -28,7 +28,7 @@ def pair(session: Session, _: Namespace) -> None:
     lives_s = session.settings.serve.code_lives_s
     with session.open_engine() as engine:
         code = make_pairing_code(
-            engine.log, engine, engine.world, command_context(session), lives_s=lives_s
+            engine.log, engine, engine.ports, command_context(session), lives_s=lives_s
         )
     path = f"/#pair={code}"
 

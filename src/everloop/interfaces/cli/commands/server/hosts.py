@@ -50,7 +50,7 @@ def token(session: Session, args: Namespace) -> None:
     """
     with session.open_engine() as engine:
         by = command_context(session)
-        given = issue_host_token(engine.log, engine, engine.world, args.host, by)
+        given = issue_host_token(engine.log, engine, engine.ports, args.host, by)
     place = session.settings.serve
     own = f"https://{place.host_names[0]}" if place.secure and place.host_names else ""
     address = f"{own or f'http://127.0.0.1:{place.port}'}/mcp"

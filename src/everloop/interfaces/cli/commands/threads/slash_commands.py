@@ -164,7 +164,7 @@ class SlashCommands:
             )
 
     def _zoom(self, key: str) -> None:
-        day = local_today(self._engine.log, self._engine.world.clock)
+        day = local_today(self._engine.log, self._engine.ports.clock)
         with self._engine.reading() as reader:
             found = zoom_window(
                 reader, self._chat.thread_id, day, _required(key, "/zoom day:2026-05-17")
