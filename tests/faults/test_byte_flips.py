@@ -5,6 +5,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import apsw
 import pytest
 from tests.faults.places import scratch_folder
 from tests.faults.workload import ACTOR, LIMITS, VIEWS, open_engine, workload
@@ -132,6 +133,18 @@ def undetected_changes(specimen: Specimen, flipped: Flipped) -> str:
     except EverloopError as noticed:
         return "" if noticed.hint else f"no hint: {noticed!r}"
     return ""
+
+
+def test_a_name_of_a_view_that_is_no_text_any_more_is_said_to_be_damage(
+    specimen: Specimen, folder: Path
+) -> None:
+    path = folder / "everloop.db"
+    path.write_bytes(specimen.content)
+    with closing(apsw.Connection(str(path))) as db:
+        newest = "name = (SELECT max(name) FROM views)"
+        db.execute(f"UPDATE views SET name = CAST(X'e96e' AS TEXT) WHERE {newest}")  # noqa: S608
+    with pytest.raises(Corrupt, match="is damaged"):
+        DeterministicPorts().open(path, VIEWS, limits=LIMITS)
 
 
 @pytest.mark.parametrize("flips", [300, pytest.param(20_000, marks=pytest.mark.soak)])

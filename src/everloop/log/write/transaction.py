@@ -125,7 +125,7 @@ class TransactionWriter:
                 self.file.prepare(db)
                 db.execute("COMMIT")
             self._reader = Reader(db)
-        except apsw.Error as problem:
+        except (apsw.Error, UnicodeDecodeError) as problem:
             close_quietly(db)
             raise translate_sqlite_error(problem, self.file.path) from problem
         except EverloopError:
