@@ -18,10 +18,10 @@ from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 from everloop.workers import (
     Grants,
-    Machine,
     TaskLimits,
     TaskScheduler,
     TaskSpec,
+    WorkerMachine,
     WorkerSettings,
     Workspace,
 )
@@ -179,7 +179,7 @@ class _engine:  # noqa: N801 - reads as what it gives
         workers = WorkerSettings(parallel_max=parallel_max)
         settings = Settings(memory=MemorySettings(embedder="none"), workers=workers)
         self._engine = Engine.open(home, settings=settings, ports=system_ports(10))
-        machine = Machine(
+        machine = WorkerMachine(
             (CommandRunner(),),
             SupervisedProcesses(home / "workers"),
             self._engine.workspaces,

@@ -73,7 +73,7 @@ class Watched(Session):
     pressed_at: int
 
     @cached_property
-    def world(self) -> SystemPorts:
+    def ports(self) -> SystemPorts:
         """This machine, with the simulated Ctrl-C."""
         real = system_ports(self.settings.log.lock_wait_s)
         return real._replace(ids=Pressed(real.ids, self.pressed_at)) if self.pressed_at else real
