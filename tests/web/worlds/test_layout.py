@@ -11,7 +11,8 @@ from tests.web.conftest import Screenshot, Visit
 from tests.web.demo_server import open_page, start_demo_server
 from tests.web.servers import Server
 
-from everloop.worlds import list_worlds
+from everloop.app import USER
+from everloop.worlds import ChangePresence, list_worlds
 
 pytestmark = pytest.mark.xdist_group("pages")
 
@@ -75,6 +76,36 @@ def test_a_toast_covers_no_tab(
     library = page.get_by_role("tablist", name="Worlds")
     expect(library).to_be_visible()
     expect_below(toasts.filter(has_text="Archived"), [library])
+
+
+def test_where_everybody_left_the_narrator_replies_and_they_can_come_back(
+    demo: Server, visit: Visit, screenshot: Screenshot
+) -> None:
+    with demo.engine.reading() as reader:
+        world_id = list_worlds(reader)[0].world_id
+    demo.engine.do(ChangePresence(world_id, ("you",)), by=USER)
+    page = open_world(demo, visit)
+    expect(page.locator("[data-alone]")).to_contain_text("Only you are here.")
+    replies = page.get_by_label("Who replies")
+    expect(replies.locator("option:checked")).to_have_text("the narrator")
+    screenshot(page, "world-alone")
+    page.get_by_role("button", name="Ada enters").click()
+    expect(page.locator("[data-alone]")).to_have_count(0)
+    expect(replies.locator("option:checked")).to_have_text("Ada")
+
+
+def test_escape_leaves_a_line_as_it_was(demo: Server, visit: Visit) -> None:
+    page = open_world(demo, visit)
+    newest = page.locator("[data-message]").last
+    text = newest.locator(".said").first.inner_text()
+    newest.get_by_role("button", name="Actions of this line").click()
+    page.get_by_role("menuitem", name="Edit").click()
+    field = page.get_by_label("Text of this line")
+    expect(field).to_be_focused()
+    field.fill("Something else")
+    field.press("Escape")
+    expect(field).to_have_count(0)
+    expect(newest.locator(".said").first).to_have_text(text)
 
 
 def test_an_arrow_shows_that_more_views_follow(demo: Server, visit: Visit, size: str) -> None:
