@@ -4,7 +4,7 @@ Every interface that lives longer than a command starts them together, and stops
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property
@@ -136,7 +136,7 @@ class Services:
         self.initial_settings = settings  # what was in force at the start
         self.talk = ThreadService(engine.log, engine, engine.memory)
         self.files = engine.files
-        self._models = _Models(settings, model, self._allowed_services)
+        self._chosen = _Models(settings, model, {})
         self.documents = DocumentReader(engine.files, settings.thread.documents)
         self._order = LessonOrder()
         self.tool_servers = ToolServers(settings.tools)
@@ -430,11 +430,16 @@ class Services:
     def choose(self, settings: Settings) -> None:
         """Go on with other models and limits; what is being answered is finished by the old."""
         self.settings = settings
-        self._models = _Models(settings, None, self._allowed_services)
+        self._chosen = _Models(settings, None, {})
         self.turns.set_limits(settings.thread.answer)
 
-    def _allowed_services(self) -> dict[str, str]:
-        return allowed_model_services(self.engine.log)
+    @property
+    def _models(self) -> "_Models":
+        """The models in use, chosen again once the user allowed a service or withdrew one."""
+        allowed = allowed_model_services(self.engine.log)
+        if self._chosen.allowed != allowed:
+            self._chosen = _Models(self._chosen.settings, self._chosen.given, allowed)
+        return self._chosen
 
     def __enter__(self) -> Self:
         """Start it."""
@@ -559,12 +564,8 @@ def _runners(settings: WorkerSettings) -> tuple[Runner, ...]:
 class _Models:
     """The models in use, found when first needed."""
 
-    def __init__(
-        self, settings: Settings, given: Model | None, allowed: Callable[[], Mapping[str, str]]
-    ) -> None:
-        self._settings = settings
-        self._given = given
-        self._allowed = allowed
+    def __init__(self, settings: Settings, given: Model | None, allowed: Mapping[str, str]) -> None:
+        self.settings, self.given, self.allowed = settings, given, allowed
 
     def prepare(self) -> None:
         """Load what the first answer needs, so that it does not wait for it."""
@@ -575,19 +576,19 @@ class _Models:
 
     @cached_property
     def found(self) -> list[DiscoveredModel]:
-        if self._given:
+        if self.given:
             return []
-        return with_consent(discover_models(self._settings.models), self._allowed())
+        return with_consent(discover_models(self.settings.models), self.allowed)
 
     def named(self, name: str) -> Model:
-        if self._given and name == self._given.name:
-            return self._given
-        return choose_named_model(name, self._settings.models, self.found)
+        if self.given and name == self.given.name:
+            return self.given
+        return choose_named_model(name, self.settings.models, self.found)
 
     @cached_property
     def narrative(self) -> Model:
-        return self._given or choose_model(self._settings.models, "narrative", self.found)
+        return self.given or choose_model(self.settings.models, "narrative", self.found)
 
     @cached_property
     def classifier(self) -> Model:
-        return self._given or choose_model(self._settings.models, "classifier", self.found)
+        return self.given or choose_model(self.settings.models, "classifier", self.found)

@@ -15,7 +15,7 @@ from tests.interfaces.http.serving import (
     wait_until_ended,
 )
 
-from everloop.access.model_services import allow_model_service
+from everloop.access.model_services import allow_model_service, withdraw_model_service
 from everloop.access.pairing import issue_host_token
 from everloop.adapters.models import discovery
 from everloop.app import USER
@@ -126,8 +126,9 @@ def test_a_found_server_is_offered_and_not_used_before_the_user_said_yes(
         assert (turn["phase"], turn["reason"]) == ("failed", "'ollama' is not connected")
         assert service.asked == []
         allow_model_service(alone.engine.log, alone.engine, USER, "ollama", f"{service.url}/v1")
-        told = client.get("/api/models", params={"refresh": True}).json()
-        assert told["narrative"] == "ollama:llama3.2"
+        assert client.get("/api/models").json()["narrative"] == "ollama:llama3.2"
+        withdraw_model_service(alone.engine.log, alone.engine, USER, "ollama")  # as at a terminal
+        assert client.get("/api/models").json()["offline"]
 
 
 def test_a_host_with_a_token_cannot_connect_a_service(alone: Served, service: FakeService) -> None:

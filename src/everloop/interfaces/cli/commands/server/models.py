@@ -61,10 +61,13 @@ def allow(session: Session, args: Namespace) -> None:
     """
     require_user(session.actor, "allow a model service")
     with session.open_engine() as engine:
-        found = next((one for one in _found(session, engine) if one.service == args.service), None)
+        service, here = _service(args.service), _found(session, engine)
+        found = next((one for one in here if one.service == service), None)
         if found is None:
+            names = ", ".join(sorted({one.service for one in here}))
             raise NotFound(
-                f"{args.service!r} was not found on this machine", hint="Start it, then try again."
+                f"{service!r} was not found on this machine",
+                hint=f"Found: {names}." if names else "Start it, then try again.",
             )
         by = command_context(session)
         allow_model_service(engine.log, engine, by, found.service, found.address)
@@ -83,15 +86,21 @@ def withdraw(session: Session, args: Namespace) -> None:
     """
     require_user(session.actor, "withdraw a model service")
     with session.open_engine() as engine:
-        if args.service not in allowed_model_services(engine.log):
+        service = _service(args.service)
+        if service not in allowed_model_services(engine.log):
             raise NotFound(
-                f"{args.service!r} is not allowed", hint="`everloop models` lists what was found."
+                f"{service!r} is not allowed", hint="`everloop models` lists what was found."
             )
-        withdraw_model_service(engine.log, engine, command_context(session), args.service)
+        withdraw_model_service(engine.log, engine, command_context(session), service)
     session.print_result(
-        {"service": args.service, "allowed": False},
-        lambda screen: screen.paragraph(("Withdrawn", GOOD), ": ", (args.service, NAME), "."),
+        {"service": service, "allowed": False},
+        lambda screen: screen.paragraph(("Withdrawn", GOOD), ": ", (service, NAME), "."),
     )
+
+
+def _service(name: str) -> str:
+    """The service of a model as `everloop models` lists it, or a service by its own name."""
+    return name.partition(":")[0]
 
 
 def _found(session: Session, engine: Engine) -> list[DiscoveredModel]:
