@@ -1,6 +1,7 @@
 """Turns of worlds: one streamed reply after a line, recorded step by step, and what ends it."""
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from everloop.errors import Conflict, ModelFailed
 from everloop.turns import LiveText
 from everloop.worlds import NARRATOR, PLAYER, Line, MessageVersion
 from everloop.worlds.narrator import NOTICE
-from everloop.worlds.turns import clean_reply
+from everloop.worlds.turns import clean_reply, without_echo
 
 
 def test_a_line_gets_a_reply_of_whoever_is_addressed(tmp_path: Path) -> None:
@@ -189,3 +190,34 @@ def test_an_edited_reply_keeps_its_versions(tmp_path: Path) -> None:
 )
 def test_a_reply_is_the_speakers_alone(text: str, said: str) -> None:
     assert clean_reply(text, "Ada", ["Robin", "Ben"]) == said
+
+
+NOTE = """Time: Saturday, 15 April 2023, 18:30.
+Place: the café.
+Ada towards Ben: affinity +9, trust +0 of 100. She loves him.
+Write what Ada says and does next."""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"Hello.\n[{NOTE}]", "Hello."),
+        ("Hello.\nAda towards Ben: affinity +9, trust +0 of 100. She loves him.", "Hello."),
+        ("Hello.\nTime: Sunday, 16 April 2023, 19:00.\nPlace: the pier.", "Hello."),
+        (NOTE, ""),
+        ("Hello.\nPlace: the café.\nTime: it flies.", "Hello.\nPlace: the café.\nTime: it flies."),
+        ("Hello.", "Hello."),
+    ],
+)
+def test_a_reply_ends_where_it_repeats_what_only_the_speaker_knows(text: str, said: str) -> None:
+    assert without_echo(text, NOTE) == said
+
+
+def test_nobody_hears_a_prompt_that_a_model_repeats(tmp_path: Path) -> None:
+    def repeats() -> Iterator[str]:
+        assert play.model is not None
+        prompt, _ = play.model.calls[-1]
+        yield f"*nods*\n{whole(prompt)}"
+
+    with stage(tmp_path, repeats()) as play:
+        assert play.say("Ada?").text == "*nods*"

@@ -26,6 +26,9 @@ from everloop.worlds.queries import list_worlds
 CLAIM = "worlds.turns"
 ENGINE = Context(actor="engine")
 STREAM = "world:"
+# How the note at the end of a prompt begins, which small models like to repeat.
+_NOTE = re.compile(r"\[?Time: .*\d{4}, \d\d:\d\d\.")
+ECHO_MIN = 20  # characters of a repeated line; a shorter one may be chance
 _SENT = "SELECT 1 FROM world_turns WHERE turn_id = ? AND phase = 'sending'"
 
 
@@ -219,7 +222,8 @@ class WorldTurn:
         if world is None:
             return text.strip()
         names = [display_name(world, who) for who in world.people if who != self._turn.speaker]
-        return clean_reply(text, display_name(world, self._turn.speaker), names)
+        said = clean_reply(text, display_name(world, self._turn.speaker), names)
+        return without_echo(said, self._made.background if self._made else "")
 
     def _record(self, command: Command) -> Receipt:
         return self._source.bus.do(command, by=ENGINE, branch=self.branch)
@@ -231,3 +235,20 @@ def clean_reply(text: str, speaker: str, others: Iterable[str]) -> str:
     for name in others:
         said = re.split(rf"\n\s*{re.escape(name)}\s*:", said, maxsplit=1)[0]
     return said.strip()
+
+
+def without_echo(text: str, background: str) -> str:
+    """A reply up to where a model repeats what its prompt tells the speaker alone.
+
+    There are feelings and memories in it, and all who are present would hear them.
+    """
+    repeated = {line for line in map(_plain, background.splitlines()) if len(line) >= ECHO_MIN}
+    lines = text.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        if _plain(line) in repeated or _NOTE.match(line.strip()):
+            return "".join(lines[:number]).strip()
+    return text
+
+
+def _plain(line: str) -> str:
+    return line.strip().removeprefix("[").removesuffix("]").strip()

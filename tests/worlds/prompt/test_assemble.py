@@ -97,7 +97,7 @@ def test_the_speaker_is_told_who_it_is_where_and_with_whom(stage: Stage) -> None
     assert "Ada is a pilot who likes Robin." in text
     assert "Time: Friday, 01 May 2026, 18:00." in text
     assert "Present: Robin, Ada, Ben." in text
-    assert "Ada is at driver, is driving, has a map." in text
+    assert "Ada now: at driver, driving, has a map." in text
     assert "A sailor." not in text  # another's sheet is not the speaker's to know
 
 
@@ -164,7 +164,7 @@ def test_feelings_and_thoughts_of_others_stay_theirs(stage: Stage) -> None:
     assert "her revenge" in stage.text(stage.ada)
     assert "Despises" not in stage.text(stage.ben)
     assert "revenge" not in stage.text(stage.ben)
-    assert "is driving" in stage.text(stage.ben)
+    assert "driving." in stage.text(stage.ben)
 
 
 def test_summaries_digests_plots_events_and_offstage_memories_have_one_owner(stage: Stage) -> None:

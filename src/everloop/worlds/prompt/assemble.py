@@ -51,6 +51,11 @@ class WorldPrompt(msgspec.Struct, frozen=True):
     fitted: FittedSegments
     speaker: str
 
+    @property
+    def background(self) -> str:
+        """All that the speaker is told beside the dialogue."""
+        return "\n".join(one.text for one in self.fitted.kept if one.kind != "dialogue")
+
 
 def assemble(
     view: PointOfView,
@@ -147,14 +152,14 @@ def _activity(view: PointOfView, who: str) -> str:
     activity, name = view.activities[who], view.names[who]
     held = tuple(dict.fromkeys((*activity.holding, *view.holdings[who])))
     parts = [
-        f"is {activity.whereabouts}" if activity.where else "",
-        f"is {activity.doing}" if activity.doing else "",
+        activity.whereabouts if activity.where else "",
+        activity.doing,
         f"has {', '.join(held)}" if held else "",
         f"attends to {activity.attention}" if activity.attention else "",
         f"looks {activity.expression}" if activity.expression else "",
     ]
     said = ", ".join(part for part in parts if part)
-    return f"{name} {said}." if said else ""
+    return f"{name} now: {said}." if said else ""
 
 
 def _condition(view: PointOfView) -> str:
