@@ -184,6 +184,10 @@ def test_an_edited_reply_keeps_its_versions(tmp_path: Path) -> None:
     [
         ("Ada: Hello.", "Hello."),
         ("Hello.\nRobin: Hi.\nAda: Bye.", "Hello."),
+        ("Robin: Hi.\nAda: Hello.\nBen: Ho.", "Hello."),
+        ("Robin: Hi.\nAda:", ""),
+        ("Ada: Hello.\nAda: Come in.", "Hello.\nCome in."),
+        ("She looks up.\n\nThen she says:\n\nHello.", "She looks up.\n\nThen she says:\n\nHello."),
         ("  *nods*  ", "*nods*"),
         ("Adamant.", "Adamant."),
     ],

@@ -4,6 +4,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import dropwhile, takewhile
 
 from everloop.errors import NotFound
 from everloop.log import Command, CommandBus, Context, Fact, Log, Receipt
@@ -230,11 +231,16 @@ class WorldTurn:
 
 
 def clean_reply(text: str, speaker: str, others: Iterable[str]) -> str:
-    """A reply without the speaker's name before it, and without lines that others would say."""
-    said = re.sub(rf"^\s*{re.escape(speaker)}\s*:\s*", "", text)
-    for name in others:
-        said = re.split(rf"\n\s*{re.escape(name)}\s*:", said, maxsplit=1)[0]
-    return said.strip()
+    """A reply without the speaker's name before it, and without lines that others would say.
+
+    It ends where another speaks after them. If another speaks first, it begins where they do.
+    """
+    everyone = "|".join(map(re.escape, (speaker, *others)))
+    first, *named = re.split(rf"(?m)^[ \t]*({everyone})[ \t]*:", text)
+    said = [(speaker, first), *zip(named[::2], named[1::2], strict=True)]
+    told = dropwhile(lambda one: one[0] != speaker or not one[1].strip(), said)
+    own = takewhile(lambda one: one[0] == speaker, told)
+    return "\n".join(part.strip() for _, part in own)
 
 
 def without_echo(text: str, background: str) -> str:

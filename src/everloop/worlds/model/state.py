@@ -236,20 +236,22 @@ def _scene_opened(known: World, opened: e.SceneOpened, position: int) -> Changes
         opened.weather,
         opened.present,
     )
-    kept = {
-        who: msgspec.structs.replace(activity, where="")
-        for who, activity in known.activities.items()
-        if who in opened.present
-    }
-    return {"scene": scene, "activities": kept, "newest": None}
+    held = {who: each for who, each in _held(known.activities).items() if who in opened.present}
+    return {"scene": scene, "activities": held, "newest": None}
 
 
 def _scene_closed(known: World, closed: e.SceneClosed, _: int) -> Changes:
     return {
         "scene": None,
+        "activities": _held(known.activities),
         "newest": None,
         "closed_scenes": known.closed_scenes | {closed.scene_id},
     }
+
+
+def _held(activities: dict[str, Activity]) -> dict[str, Activity]:
+    """What people hold, which they keep from scene to scene. What they did there is over."""
+    return {who: Activity(holding=one.holding) for who, one in activities.items() if one.holding}
 
 
 def _presence_changed(known: World, changed: e.PresenceChanged, _: int) -> Changes:
@@ -517,7 +519,7 @@ CHANGES: Final[dict[type[Event], Change]] = {
 }
 
 CHARACTER: Final = Fold("worlds.character", Character, evolve_character)
-WORLD: Final = Fold("worlds.world", World, evolve, version=2)
+WORLD: Final = Fold("worlds.world", World, evolve, version=3)
 LORE: Final = Fold("worlds.lore", Lore, evolve_lore)
 
 
