@@ -12,7 +12,7 @@ from everloop.errors import Conflict, ModelFailed
 from everloop.turns import LiveText
 from everloop.worlds import NARRATOR, PLAYER, Line, MessageVersion
 from everloop.worlds.narrator import NOTICE
-from everloop.worlds.turns import clean_reply, without_echo
+from everloop.worlds.turns import clean_reply, without_echo, without_loop
 
 
 def test_a_line_gets_a_reply_of_whoever_is_addressed(tmp_path: Path) -> None:
@@ -225,3 +225,8 @@ def test_nobody_hears_a_prompt_that_a_model_repeats(tmp_path: Path) -> None:
 
     with stage(tmp_path, repeats()) as play:
         assert play.say("Ada?").text == "*nods*"
+
+
+def test_a_reply_ends_before_it_says_a_line_for_the_fourth_time() -> None:
+    assert without_loop("*sobs*\n\n" + "*cries*\n\n" * 9) == "*sobs*" + "\n\n*cries*" * 3
+    assert without_loop("Row.\nRow.\nRow.\n\n\n\n\nGently.") == "Row.\nRow.\nRow.\n\n\n\n\nGently."

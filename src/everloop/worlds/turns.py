@@ -2,6 +2,7 @@
 
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import dropwhile, takewhile
@@ -30,6 +31,7 @@ STREAM = "world:"
 # How the note at the end of a prompt begins, which small models like to repeat.
 _NOTE = re.compile(r"\[?Time: .*\d{4}, \d\d:\d\d\.")
 ECHO_MIN = 20  # characters of a repeated line; a shorter one may be chance
+SAME_LINE_MAX = 3  # times that a line may stand in a reply; small models run into loops
 _SENT = "SELECT 1 FROM world_turns WHERE turn_id = ? AND phase = 'sending'"
 
 
@@ -224,7 +226,7 @@ class WorldTurn:
             return text.strip()
         names = [display_name(world, who) for who in world.people if who != self._turn.speaker]
         said = clean_reply(text, display_name(world, self._turn.speaker), names)
-        return without_echo(said, self._made.background if self._made else "")
+        return without_loop(without_echo(said, self._made.background if self._made else ""))
 
     def _record(self, command: Command) -> Receipt:
         return self._source.bus.do(command, by=ENGINE, branch=self.branch)
@@ -252,6 +254,16 @@ def without_echo(text: str, background: str) -> str:
     lines = text.splitlines(keepends=True)
     for number, line in enumerate(lines):
         if _plain(line) in repeated or _NOTE.match(line.strip()):
+            return "".join(lines[:number]).strip()
+    return text
+
+
+def without_loop(text: str) -> str:
+    """A reply up to where it says the same line once too often."""
+    lines, said = text.splitlines(keepends=True), Counter[str]()
+    for number, line in enumerate(lines):
+        said[_plain(line)] += bool(line.strip())
+        if said[_plain(line)] > SAME_LINE_MAX:
             return "".join(lines[:number]).strip()
     return text
 

@@ -25,8 +25,8 @@ export class WorldState {
 	busy = $state(false);
 	/** What rewinding or deleting would change, before it is done. */
 	confirmation = $state.raw<Confirmation | null>(null);
-	/** Why the last reply did not come. */
-	failure = $state<{ reason: string; hint: string } | null>(null);
+	/** Why the last reply did not come, and whose it was. */
+	failure = $state<{ reason: string; hint: string; speaker: string } | null>(null);
 	#request = new RetryingRequest();
 	#timer: ReturnType<typeof setTimeout> | undefined;
 	#turn = '';
@@ -84,7 +84,10 @@ export class WorldState {
 	#fact(fact: Fact): void {
 		const mine = fact.stream === `world:${this.worldId}` || fact.stream.startsWith(`world:${this.worldId}:`);
 		if (!mine && !fact.kind.startsWith('log.') && !fact.kind.startsWith('worlds.character_')) return;
-		if (fact.kind === 'worlds.turn_failed' && fact.data) this.failure = { reason: String(fact.data.reason ?? ''), hint: String(fact.data.hint ?? '') };
+		if (fact.kind === 'worlds.turn_failed' && fact.data) {
+			const speaker = this.world?.turn?.speaker ?? '';
+			this.failure = { reason: String(fact.data.reason ?? ''), hint: String(fact.data.hint ?? ''), speaker: speaker === PLAYER ? '' : speaker };
+		}
 		if (fact.kind === 'worlds.turn_recorded') this.failure = null;
 		if (fact.kind === 'worlds.reply_saved' || fact.kind === 'worlds.turn_streaming') return; // the words arrive by themselves
 		clearTimeout(this.#timer);
