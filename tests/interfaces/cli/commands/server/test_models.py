@@ -5,6 +5,7 @@ from tests.interfaces.cli.commandline import CommandLine
 
 from everloop.adapters import DiscoveredModel
 from everloop.interfaces.cli.commands.server import models
+from everloop.model_settings import ModelSettings
 
 HERE = "http://127.0.0.1:8080/v1"
 
@@ -13,8 +14,10 @@ HERE = "http://127.0.0.1:8080/v1"
 def test_a_found_server_is_allowed_and_withdrawn_by_its_name_or_that_of_its_model(
     everloop: CommandLine, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    found = [DiscoveredModel("llamacpp:small.gguf", "a server", address=HERE, unasked=True)]
-    monkeypatch.setattr(models, "discover_models", lambda _: found)
+    def discover(_: ModelSettings) -> list[DiscoveredModel]:
+        return [DiscoveredModel("llamacpp:small.gguf", "a server", address=HERE, unasked=True)]
+
+    monkeypatch.setattr(models, "discover_models", discover)
     refused = everloop.typed("models", "allow", "ollama")
     assert "'ollama' was not found on this machine" in refused.err
     assert "Found: llamacpp." in refused.err
