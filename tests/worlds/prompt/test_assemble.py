@@ -91,6 +91,18 @@ def stage(tmp_path: Path) -> Generator[Stage]:
         yield Stage(engine)
 
 
+def test_the_background_is_what_is_told_beside_dialogue_and_samples(stage: Stage) -> None:
+    ada = CharacterSheet("Ada", "A pilot.", voice_samples=("The wind sings when it is ready.",))
+    stage.engine.do(c.ReviseCharacter(stage.ada, ada), by=USER)
+    stage.say("Is the engine hot?")
+    prompt = stage.prompt(stage.ada)
+    assert "The wind sings" in whole(prompt)
+    assert "A pilot." in prompt.background
+    assert "Write what Ada says and does next." in prompt.background
+    assert "The wind sings" not in prompt.background
+    assert "engine" not in prompt.background
+
+
 def test_the_speaker_is_told_who_it_is_where_and_with_whom(stage: Stage) -> None:
     stage.do(c.ChangeActivity(stage.id, stage.ada, Activity("driver", "driving", ("a map",))))
     text = stage.text(stage.ada)

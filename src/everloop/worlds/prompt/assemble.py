@@ -53,8 +53,9 @@ class WorldPrompt(msgspec.Struct, frozen=True):
 
     @property
     def background(self) -> str:
-        """All that the speaker is told beside the dialogue."""
-        return "\n".join(one.text for one in self.fitted.kept if one.kind != "dialogue")
+        """All that the speaker is told beside the dialogue, but for samples of their own speech."""
+        told = (one.text for one in self.fitted.kept if one.kind not in ("dialogue", "voice"))
+        return "\n".join(told)
 
 
 def assemble(
