@@ -12,13 +12,20 @@ from tests.web.thread.test_thread import act, say
 pytestmark = pytest.mark.xdist_group("web")
 
 AXE = Path("web/node_modules/axe-core/axe.min.js")
+SETTLE = """async () => {
+  const frame = () => new Promise(resolve => requestAnimationFrame(resolve));
+  await frame();
+  document.getAnimations().filter(a => a instanceof CSSTransition).forEach(a => a.finish());
+  await frame();
+}"""
 SERIOUS = ("serious", "critical")
 TOUCH_PX = 44
 TEXT = "# Title\n\n- one\n\n```python\nx = 1\n```\n\n| a |\n|---|\n| 1 |\n\n[link](https://example.org)"
 
 
 def axe_violations(page: Page, only: str | None = None) -> list[str]:
-    """Serious violations that axe finds, of all rules or of one."""
+    """Serious violations that axe finds, of all rules or of one, with no colour on its way."""
+    page.evaluate(SETTLE)
     page.evaluate(AXE.read_text())
     options = {"resultTypes": ["violations"]} | ({"runOnly": [only]} if only else {})
     found: dict[str, Any] = page.evaluate("options => axe.run(document, options)", options)

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.web.conftest import Screenshot, Visit
 from tests.web.demo_server import demo_day, find_lesson, find_memory, open_page, start_demo_server
-from tests.web.pages.test_accessibility import axe_violations
+from tests.web.pages.test_accessibility import SETTLE, axe_violations
 from tests.web.servers import Server, key_headers
 from tests.web.thread.test_thread import say
 
@@ -68,12 +68,6 @@ TOO_WIDE = (
     "document.getElementById('main').scrollWidth - document.getElementById('main').clientWidth"
 )
 BACKGROUND = "getComputedStyle(document.documentElement).backgroundColor"
-SETTLE = """async () => {
-  const frame = () => new Promise(resolve => requestAnimationFrame(resolve));
-  await frame();
-  document.getAnimations().filter(a => a instanceof CSSTransition).forEach(a => a.finish());
-  await frame();
-}"""
 TRACK_FOCUS = """() => {
   const marked = [...document.querySelectorAll(
     'a[href], button, input:not([type=radio]), select, textarea, summary')]

@@ -52,10 +52,11 @@ def test_a_sentence_of_a_tools_output_is_found_six_months_later(work: Rig) -> No
 
 
 def test_the_output_of_commands_is_found_and_the_newest_comes_first(work: Rig) -> None:
-    first, second = (work.start("echo", "disk is full") for _ in range(2))
-    for name in (first, second):
-        work.until(name, "done")
-    assert found(work, "disk full") == [(second, "output"), (first, "output")]
+    done: list[str] = []
+    for _ in range(2):  # one after the other, so that one is newer
+        done.append(work.start("echo", "disk is full"))
+        work.until(done[-1], "done")
+    assert found(work, "disk full") == [(done[1], "output"), (done[0], "output")]
 
 
 @pytest.mark.parametrize("query", ["", "   ", '"', "-- ()", '" OR said:x', "NOT *", "a\0b"])
