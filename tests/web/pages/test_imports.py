@@ -60,6 +60,7 @@ def test_undoing_an_import_asks_first_and_can_be_undone(
         expect(dialog).to_contain_text("This removes 30 messages")
         screenshot(page, "import-undo")
         dialog.get_by_role("button", name="Cancel").click()
+        expect(dialog).to_have_count(0)
         expect(page.get_by_role("list", name="Imports")).to_contain_text("30 messages")
         undo_import(page)
         expect(page.get_by_text("Import of old.jsonl undone.")).to_be_visible()
