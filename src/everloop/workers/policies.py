@@ -162,13 +162,13 @@ def when_work_finished_ask_for_review(reader: Reader, fact: Fact) -> list[RaiseR
     proposed = _proposed(reader, asked.task_id)
     spec = proposed.spec if proposed else TaskSpec("")
     title = f"Review: {_title(reader, asked.task_id)}"
-    body = claim_and_verdict(reader, asked.task_id)
+    claim, check = _claim_and_check(reader, asked.task_id)
     choices: Sequence[Choice] = REVIEW if spec.workspace.kind == "worktree" else REVIEW_PLAIN
     if spec.runner == "command":  # it reads no feedback
         choices = tuple(AGAIN if one.value == "revise" else one for one in choices)
-    _, check = _claim_and_check(reader, asked.task_id)
     if check is not None and not check.passed:  # what mends it comes first
         choices = sorted(choices, key=lambda one: one.value not in MENDS)
+    body = _describe(claim, check)
     return [_raise(fact, asked.request_id, "review", title, body, choices)]
 
 
@@ -319,7 +319,10 @@ def _title(reader: Reader, task_id: str) -> str:
 
 def claim_and_verdict(reader: Reader, task_id: str) -> str:
     """What the agent claims, and what the check outside of it found."""
-    claim, check = _claim_and_check(reader, task_id)
+    return _describe(*_claim_and_check(reader, task_id))
+
+
+def _describe(claim: str, check: e.CheckRecorded | None) -> str:
     lines = [f"The worker says:\n{claim}"] if claim else []
     if check is not None:
         word = "passed" if check.passed else f"failed with exit code {check.exit_code}"

@@ -251,21 +251,24 @@ def without_echo(text: str, background: str) -> str:
     There are feelings and memories in it, and all who are present would hear them.
     """
     repeated = {line for line in map(_plain, background.splitlines()) if len(line) >= ECHO_MIN}
-    lines = text.splitlines(keepends=True)
-    for number, line in enumerate(lines):
-        if _plain(line) in repeated or _NOTE.match(line.strip()):
-            return "".join(lines[:number]).strip()
-    return text
+    return _before(text, lambda line: _plain(line) in repeated or bool(_NOTE.match(line.strip())))
 
 
 def without_loop(text: str) -> str:
     """A reply up to where it says the same line once too often."""
-    lines, said = text.splitlines(keepends=True), Counter[str]()
-    for number, line in enumerate(lines):
+    said = Counter[str]()
+
+    def is_too_often(line: str) -> bool:
         said[_plain(line)] += bool(line.strip())
-        if said[_plain(line)] > SAME_LINE_MAX:
-            return "".join(lines[:number]).strip()
-    return text
+        return said[_plain(line)] > SAME_LINE_MAX
+
+    return _before(text, is_too_often)
+
+
+def _before(text: str, ends: Callable[[str], bool]) -> str:
+    """A text up to the first line that ends it."""
+    lines = takewhile(lambda line: not ends(line), text.splitlines(keepends=True))
+    return "".join(lines).strip()
 
 
 def _plain(line: str) -> str:

@@ -236,8 +236,8 @@ def _scene_opened(known: World, opened: e.SceneOpened, position: int) -> Changes
         opened.weather,
         opened.present,
     )
-    held = {who: each for who, each in _held(known.activities).items() if who in opened.present}
-    return {"scene": scene, "activities": held, "newest": None}
+    here = {who: each for who, each in known.activities.items() if who in opened.present}
+    return {"scene": scene, "activities": here, "newest": None}
 
 
 def _scene_closed(known: World, closed: e.SceneClosed, _: int) -> Changes:
