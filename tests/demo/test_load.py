@@ -20,6 +20,7 @@ from everloop.memory.model.scopes import OWNER
 from everloop.memory.projections.queries import Filter, load_viewer
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
+from everloop.testing.deterministic import ManualClock
 from everloop.thread.model.calendar_windows import parse_window
 from everloop.thread.queries import branches, threads
 
@@ -32,7 +33,8 @@ SETTINGS = Settings(memory=MemorySettings(embedder="none"))
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, DemoCounts]]:
     """An engine with the year in it; nobody writes to it."""
     home: Path = tmp_path_factory.mktemp("demo") / "home"
-    done = load_demo(home, SETTINGS, system_ports(LOCK_WAIT_S))
+    at_import = system_ports(LOCK_WAIT_S)._replace(clock=ManualClock(NOW))  # also at midnight
+    done = load_demo(home, SETTINGS, at_import)
     with Engine.open(home, settings=SETTINGS) as engine:
         yield engine, done
 
